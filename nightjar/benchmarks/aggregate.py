@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nightjar.benchmarks.average import main_metrics, mean_difference, mean_of_tasks, mean_score
 from nightjar.benchmarks.benchmark import Average, Benchmark
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, Contrast, enough, estimate, significant
 from nightjar.statistics.metric import Metric, scaled
@@ -33,7 +33,7 @@ def category_name(category: str) -> str:
     return "_".join(category.lower().split())
 
 
-def group(keys: Sequence[Key], places: Sequence[int] | Ints, levels: Sequence[str]) -> Places:
+def group(keys: Sequence[InstanceKey], places: Sequence[int] | Ints, levels: Sequence[str]) -> Places:
     """The places of instances by (level, name): overall, then each category, then each task, names sorted."""
     chosen = np.fromiter(places, np.int64, len(places))
     names = {

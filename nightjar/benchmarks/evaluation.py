@@ -24,7 +24,7 @@ from nightjar.params.predict import prompting
 RECORD = "evaluation.json"
 
 
-class Record(BaseModel):
+class EvaluationRecord(BaseModel):
     """The parts of evaluation.json that are read: the arguments (its key `asked`), an identity of all that decides the
     results, the name of the system, and the tasks that are left out of each benchmark with the reason.
     """
@@ -37,11 +37,11 @@ class Record(BaseModel):
     left_out: dict[str, dict[str, str]] = {}
 
 
-def read(folder: Path) -> Record:
+def read(folder: Path) -> EvaluationRecord:
     """The record of the evaluation in a folder. Raises NightjarError if it is missing or damaged."""
     path, fix = folder / RECORD, "restore it, or evaluate into another folder"
     try:
-        return Record.model_validate(read_object(path, fix))
+        return EvaluationRecord.model_validate(read_object(path, fix))
     except ValidationError as error:
         first = error.errors()[0]
         what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

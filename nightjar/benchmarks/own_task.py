@@ -51,7 +51,7 @@ METRICS: Mapping[str, Metric] = {
 MetricName = Literal["exact_match", "normalised_match", "f1", "rouge_l", "accuracy", "matthews"]
 
 
-class TaskFile(Model):
+class YamlTask(Model):
     """The keys of a task file. `data` and a file of `examples` are named from the folder of the task file.
 
     `id`, `prompt`, and the texts of `references` and `choices` are templates. `references` or `choices` that are one
@@ -100,7 +100,7 @@ class Filled(NamedTuple):
     choices: tuple[str, ...]
 
 
-def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, Templates | None, list[Fault]]:
+def read(path: Path, *, allow_outside: bool = False) -> tuple[YamlTask | None, Templates | None, list[Fault]]:
     """A task file, its templates, and all that is wrong with it. Raises NightjarError if it is no YAML.
 
     Unless `allow_outside`, a file of rows that is outside of its folder is wrong, by a link too: a task file may come
@@ -119,9 +119,9 @@ def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, T
     if not isinstance(values, dict):
         return None, None, [Fault(1, "not a mapping of keys to values", KEYS)]
     try:
-        file = TaskFile.model_validate(values)
+        file = YamlTask.model_validate(values)
     except ValidationError as error:
-        problems = problems_of(error, TaskFile.model_fields, KEYS)
+        problems = problems_of(error, YamlTask.model_fields, KEYS)
         return None, None, sorted(Fault(line(key), what, fix) for key, what, fix in problems)
     faults: list[Fault] = []
 
@@ -166,7 +166,7 @@ def read(path: Path, *, allow_outside: bool = False) -> tuple[TaskFile | None, T
     return file, parsed_templates, faults
 
 
-def metric_names(file: TaskFile) -> list[str]:
+def metric_names(file: YamlTask) -> list[str]:
     """The metrics of a task, each once."""
     named = file.metric or ("accuracy" if file.choices else "exact_match")
     return [named] if isinstance(named, str) else list(dict.fromkeys(named))
@@ -204,7 +204,7 @@ def _task_benchmark(path: Path, changed: int, size: int) -> Benchmark:
 class TaskBenchmark(Benchmark):
     """The benchmark that a task file describes: its templates write the texts of each row."""
 
-    def __init__(self, path: Path, file: TaskFile, templates: Templates) -> None:
+    def __init__(self, path: Path, file: YamlTask, templates: Templates) -> None:
         self.file, self.templates = file, templates
         self.name, self.version = file.name, file.version
         self.title, self.source = file.title or file.name, file.source or path.name

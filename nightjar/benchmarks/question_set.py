@@ -17,7 +17,7 @@ from nightjar.core.config import Limit, Model, Name
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.readers import Readers
+    from nightjar.benchmarks.readers import FileReaders
     from nightjar.benchmarks.submission import Submission
     from nightjar.params.predict import PredictBenchmark
 
@@ -146,7 +146,7 @@ class QuestionSet(ABC):
     files: Files = Files()
     Settings: type[Model] = NoSettings
     tasks: Mapping[str, Task] = {}
-    readers: Readers | None = None
+    readers: FileReaders | None = None
     submission: Submission | None = None
     # None but for a benchmark that a task file describes.
     task_source: TaskSource | None = None

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Readers:
+class FileReaders:
     """The functions that read the files of a benchmark whose published files have another format than JSON Lines.
 
     `predictions` yields the place, the question's id and the answers of each prediction, `references` the place and the
@@ -31,7 +31,7 @@ class Readers:
     questions: Callable[[Path], Iterable[tuple[str, Question]]] | None = None
 
 
-def read_own_references(readers: Readers, path: Path, form: str) -> list[Question]:
+def read_own_references(readers: FileReaders, path: Path, form: str) -> list[Question]:
     """The questions of a file. Raises NightjarError if there is none, an id occurs twice, or the reader refuses it.
 
     `form` says what the file should hold.

@@ -32,7 +32,7 @@ class InvalidRow(ValueError):
 
 
 @dataclass(frozen=True)
-class Row:
+class SourceRow:
     """A row with its number from 1 and its text as published (None: the JSON of `value`).
 
     `fault` is the reason why the row cannot be used, "" if there is none. `line` is the line of the file that the row
@@ -86,7 +86,7 @@ def files_of(
     return files
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(path: Path) -> Iterator[SourceRow]:
     """The rows of a file NAME.jsonl, .json, .csv or .tsv as JSON objects.
 
     A file .json is one object, a list, an object of objects by id (each gets its id as `id`), or JSON Lines. The keys
@@ -106,7 +106,7 @@ def rows(path: Path) -> Iterator[Row]:
     return objects(value if isinstance(value, list) else [value])
 
 
-def plain_rows(path: Path) -> Iterator[Row]:
+def plain_rows(path: Path) -> Iterator[SourceRow]:
     """The rows of a file with whole numbers as they were before their column had gaps (`plain`).
 
     A column of a table with gaps, and 5.0 for 5 in all other cells, is one of whole numbers.
@@ -129,7 +129,7 @@ def _is_whole(cells: Sequence[str]) -> bool:
     return 0 < len(filled) < len(cells) and all(map(_WHOLE.fullmatch, filled))
 
 
-def plain(listed: Iterable[Row]) -> Iterator[Row]:
+def plain(listed: Iterable[SourceRow]) -> Iterator[SourceRow]:
     """Rows with the numbers that a column with gaps has when it is saved: 5 for 5.0, and null for NaN."""
     for row in listed:
         yield row if row.fault else replace(row, value=_plain_value(row.value), text=row.raw)
@@ -153,7 +153,7 @@ def json_value(path: Path) -> Any:
         raise NightjarError(str(error), f"{path}:{error.line}" if error.line else path, FIX) from None
 
 
-def json_list(path: Path) -> Iterator[Row]:
+def json_list(path: Path) -> Iterator[SourceRow]:
     """The objects of a JSON file that holds a list. Raises NightjarError if the file cannot be read or has no list."""
     values = json_value(path)
     if not isinstance(values, list):
@@ -161,13 +161,13 @@ def json_list(path: Path) -> Iterator[Row]:
     return objects(values)
 
 
-def objects(values: Iterable[Any]) -> Iterator[Row]:
+def objects(values: Iterable[Any]) -> Iterator[SourceRow]:
     """JSON values as rows; one that is no object, or has a duplicate key, has a fault."""
     for number, value in enumerate(values, start=1):
-        yield Row(number, value, fault=_fault(value))
+        yield SourceRow(number, value, fault=_fault(value))
 
 
-def json_lines(path: Path) -> Iterator[Row]:
+def json_lines(path: Path) -> Iterator[SourceRow]:
     """The objects of a file of JSON Lines; a line of something else has a fault, and blank lines are skipped.
 
     Raises NightjarError if the file cannot be read.
@@ -176,14 +176,14 @@ def json_lines(path: Path) -> Iterator[Row]:
         yield json_row(number, line)
 
 
-def json_row(number: int, line: bytes) -> Row:
+def json_row(number: int, line: bytes) -> SourceRow:
     """The object of a line of JSON Lines; a line of something else has a fault."""
     text = line.decode("utf-8", "backslashreplace")
     try:
         value = exact(line)
     except NotJson as error:
-        return Row(number, None, text, str(error), number)
-    return Row(number, value, text, _fault(value), number)
+        return SourceRow(number, None, text, str(error), number)
+    return SourceRow(number, value, text, _fault(value), number)
 
 
 def _fault(value: Any) -> str:
@@ -193,7 +193,7 @@ def _fault(value: Any) -> str:
     return "" if key is None else f"the key {quote_short(key)} occurs twice"
 
 
-def _table(path: Path) -> Iterator[Row]:
+def _table(path: Path) -> Iterator[SourceRow]:
     text = read_text(path, "save the table as UTF-8")
     # A review or a summary may be longer than the module's own limit.
     limit, line = csv.field_size_limit(sys.maxsize), 1
@@ -223,14 +223,14 @@ def _table(path: Path) -> Iterator[Row]:
         )
     for number, (cells, line) in enumerate(zip(table[1:], lines_of_rows[1:], strict=True), start=2):
         fault = "" if len(cells) == len(head) else f"{len(cells)} cells, not {len(head)}"
-        yield Row(
+        yield SourceRow(
             number, dict(zip(head, cells, strict=False)), ("\t" if tabs else ",").join(cells), fault, line
         )
 
 
 def records(
     file: str,
-    rows: Iterable[Row],
+    rows: Iterable[SourceRow],
     id_of: str | Callable[[Any], str] | None,
     read: Callable[[Any, str], Record],
     ids: set[str] | None = None,

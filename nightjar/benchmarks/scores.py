@@ -24,7 +24,7 @@ LARGEST = 1e100
 Places = Sequence[int] | NDArray[np.int64]
 
 
-class Key(NamedTuple):
+class InstanceKey(NamedTuple):
     """The groups that an instance is counted under, and its name."""
 
     track: str
@@ -43,7 +43,7 @@ class SystemScores:
     """`parts` are arrays of shape (len(keys),), NaN where a part does not apply to an instance."""
 
     system: str
-    keys: Sequence[Key]
+    keys: Sequence[InstanceKey]
     parts: Mapping[str, Floats]
 
     def of(self, metric: Metric, places: Places | None = None) -> Floats:
@@ -98,7 +98,7 @@ def score(
         missing = [place for place, texts in enumerate(answers) if texts is None]
         for values in parts.values():
             values[missing] = np.nan
-    keys = list(map(Key, *(map(attrgetter(name), questions) for name in Key._fields)))
+    keys = list(map(InstanceKey, *(map(attrgetter(name), questions) for name in InstanceKey._fields)))
     return SystemScores(system, keys, parts)
 
 
@@ -156,9 +156,9 @@ def _checked_parts(benchmark: Benchmark, questions: Sequence[Question], arrays: 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> list[SystemScores]:
     """Make the scores of every system from rows of contracts.INSTANCE_SCORES, in the order in which they come."""
-    by_system: dict[str, dict[Key, dict[str, float]]] = {}
+    by_system: dict[str, dict[InstanceKey, dict[str, float]]] = {}
     for row in rows:
-        key = Key(row["track"], row["category"], row["task_id"], row["id"])
+        key = InstanceKey(row["track"], row["category"], row["task_id"], row["id"])
         by_system.setdefault(row["system"], {}).setdefault(key, {})[row["part"]] = row["unscaled"]
     scores = []
     for system, instances in by_system.items():

@@ -62,7 +62,7 @@ _LARGEST_BLOCK = 2**31 - 2
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedRow:
     """One row that is not taken: its id if it has one, the reason, what exactly, and its text as it came."""
 
     reason: str
@@ -85,7 +85,7 @@ class TaskFile:
 
     head: dict[str, Any]
     instances: pa.Table
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedRow] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -134,7 +134,7 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
         full = [published_id or make_id(number, text, out) for published_id, text, out in triples]
         ids = pa.array(full, pa.string())
     index = np.arange(len(ids), dtype=np.int32)
-    refused: list[Refused] = []
+    refused: list[RefusedRow] = []
     texts = outputs.flatten()
     blank = np.union1d(
         np.flatnonzero(blank_texts(inputs)), pc.list_parent_indices(outputs).to_numpy()[blank_texts(texts)]
@@ -142,7 +142,7 @@ def read_columns(data: bytes, dataset: str, file: str, task_id: str) -> TaskFile
     if len(blank):
         rows = pa.table({"id": columns.ids, "input": inputs, "output": outputs}).take(pa.array(blank))
         results = [check_instance(row, number, set()) for row in rows.to_pylist()]
-        refused = [result for result in results if isinstance(result, Refused)]
+        refused = [result for result in results if isinstance(result, RefusedRow)]
         index = np.delete(index, blank)
         ids, inputs, outputs = (column.take(pa.array(index)) for column in (ids, inputs, outputs))
     if blank_texts(ids).any() or len(pc.unique(ids)) != len(ids):
@@ -207,10 +207,10 @@ def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bo
     number = task_id.partition("_")[0]
     seen: set[str] = set()
     taken: list[tuple[int, tuple[str, str, list[str]]]] = []
-    refused: list[Refused] = []
+    refused: list[RefusedRow] = []
     for index, item in enumerate(instances):
         result = check_instance(item, number, seen)
-        if isinstance(result, Refused):
+        if isinstance(result, RefusedRow):
             refused.append(result)
         else:
             taken.append((index, result))
@@ -301,7 +301,7 @@ def make_id(number: str, input: str, outputs: list[str]) -> str:
     return f"{number}-{hashlib.sha1(text.encode('utf-8'), usedforsecurity=False).hexdigest()}"
 
 
-def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refused:
+def check_instance(value: Any, number: str, seen: set[str]) -> Instance | RefusedRow:
     """One instance as it is in the file, checked; `seen` holds the ids taken so far and gets this one.
 
     An instance is {id, input, output}: the id unique in its task, the input not blank, the output a list of strings
@@ -309,12 +309,12 @@ def check_instance(value: Any, number: str, seen: set[str]) -> Instance | Refuse
     no id, which `make_id` replaces. Other keys are ignored.
     """
     if not isinstance(value, dict):
-        return Refused("not an object", raw_text(value))
+        return RefusedRow("not an object", raw_text(value))
     own_id = value.get("id")
     id = own_id if is_text(own_id) else None
 
-    def refuse(reason: str, detail: str = "") -> Refused:
-        return Refused(reason, raw_text(value), id, detail)
+    def refuse(reason: str, detail: str = "") -> RefusedRow:
+        return RefusedRow(reason, raw_text(value), id, detail)
 
     key = duplicate_key(value)
     if key is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CUE = "Now complete the following example -"
 
 
-class Tokenizer(Protocol):
+class PromptTokenizer(Protocol):
     """Counts lengths in tokens: ids without special tokens, and the text of ids."""
 
     def encode(self, text: str) -> list[int]: ...
@@ -51,7 +51,9 @@ class Encoded:
         return self.prefix + self.suffix
 
 
-def encode(task: Mapping[str, Any], instance_input: str, options: Encoding, tokenizer: Tokenizer) -> Encoded:
+def encode(
+    task: Mapping[str, Any], instance_input: str, options: Encoding, tokenizer: PromptTokenizer
+) -> Encoded:
     """The input text of an instance with this input.
 
     `task` has the keys of contracts.TASKS that matter here: task_id, definition (a list, of which the first

@@ -13,7 +13,7 @@ from typing import Any
 
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Encoding
-from nightjar.prompts.encoding import Tokenizer, encode
+from nightjar.prompts.encoding import PromptTokenizer, encode
 
 # The keys of params.Encoding that an encoding decides; lengths and trimming are none of them.
 Flags = Mapping[str, Any]
@@ -80,7 +80,11 @@ def variants(options: Encoding) -> list[Encoding]:
 
 
 def encode_instance(
-    task: Mapping[str, Any], instance: Mapping[str, Any], options: Encoding, tokenizer: Tokenizer, seed: int
+    task: Mapping[str, Any],
+    instance: Mapping[str, Any],
+    options: Encoding,
+    tokenizer: PromptTokenizer,
+    seed: int,
 ) -> dict[str, Any]:
     """{"source", "references"} of an instance, a row of contracts.INSTANCES, of `task`, a row of contracts.TASKS.
 
@@ -95,7 +99,7 @@ def tsv_lines(
     task: Mapping[str, Any],
     instances: Iterable[Mapping[str, Any]],
     options: Encoding,
-    tokenizer: Tokenizer,
+    tokenizer: PromptTokenizer,
     seed: int,
 ) -> Iterator[str]:
     """The instances of a task (rows as in `encode_instance`) as lines "input TAB label" for the T5 code base

@@ -31,7 +31,7 @@ def load() -> Tokenizer:
 
 
 class Gpt2Bpe:
-    """The same as a `nightjar.prompts.encoding.Tokenizer`."""
+    """The same as a `nightjar.prompts.encoding.PromptTokenizer`."""
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = load().encode(text, add_special_tokens=False).ids

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nightjar.prompts.encoding import Tokenizer, encode
+from nightjar.prompts.encoding import PromptTokenizer, encode
 
 if TYPE_CHECKING:
     from nightjar.params.data import Encoding
@@ -20,7 +20,7 @@ def model_input(
     task: Mapping[str, Any],
     instance_input: str,
     options: Encoding,
-    tokenizer: Tokenizer,
+    tokenizer: PromptTokenizer,
     passages: Sequence[Mapping[str, Any]],
     encoder_decoder: bool,
 ) -> str:
@@ -64,7 +64,7 @@ def _with_evidence(
     task: Mapping[str, Any],
     instance_input: str,
     options: Encoding,
-    tokenizer: Tokenizer,
+    tokenizer: PromptTokenizer,
     passages: Sequence[Mapping[str, Any]],
 ) -> str:
     block = evidence_block(passages)

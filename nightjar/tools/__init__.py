@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
+    from nightjar.tools.annotate import Annotated, AnnotationSettings, Annotator, Candidate
     from nightjar.tools.decode import answer
     from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
     from nightjar.tools.registry import make, names
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Annotated",
+    "AnnotationSettings",
     "Annotator",
     "Answered",
     "Call",
@@ -36,7 +37,6 @@ __all__ = [
     "Executed",
     "Losses",
     "Request",
-    "Settings",
     "Text",
     "Tool",
     "Toolbox",

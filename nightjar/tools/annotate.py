@@ -27,7 +27,7 @@ HAS_CALL, LONG_CONTEXT = "already contains a call", "its context leaves no room 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class AnnotationSettings:
     """tau_s, k and m (Toolformer section 2, appendix A), and the limits of sampling. Lengths in tokens.
 
     `max_text_tokens`: longer texts are annotated in windows of this length; k is of a text, not of a window.
@@ -85,7 +85,7 @@ class Annotator:
     """
 
     def __init__(
-        self, lm: LanguageModel, tool: Tool, settings: Settings, toolbox: Toolbox | None = None
+        self, lm: LanguageModel, tool: Tool, settings: AnnotationSettings, toolbox: Toolbox | None = None
     ) -> None:
         if not tool.instructions:
             fix = "give it some, as nightjar.prompts.tool_prompts.instructions makes them"

@@ -232,7 +232,7 @@ def calculator_document(text: str, rng_value: float) -> str:
     return DRAWN if rng_value < SAMPLED else ""
 
 
-class Settings(Model):
+class CalculatorSettings(Model):
     """`lenient`: whether thousands commas and percents are read."""
 
     lenient: bool = False
@@ -247,14 +247,14 @@ class Calculator(Tool):
     )
     argument = "the expression, such as (12 + 8) * 3"
     instructions = head("calculator")
-    settings = Settings
+    settings = CalculatorSettings
 
     def __init__(self, lenient: bool = False) -> None:
         self.lenient = lenient
         self.version = "1 lenient" if lenient else "1"
 
     @classmethod
-    def make(cls, resource: Path | None, settings: Settings) -> Calculator:
+    def make(cls, resource: Path | None, settings: CalculatorSettings) -> Calculator:
         return cls(settings.lenient)
 
     def suits(self, text: Text, chance: float) -> str:

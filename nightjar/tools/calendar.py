@@ -29,7 +29,7 @@ def _iso(text: str) -> str:
     return text
 
 
-class Settings(Model):
+class CalendarSettings(Model):
     """`day`: the date, such as "2023-01-30", of a request that has none; None: such a request has no result."""
 
     day: Annotated[str, AfterValidator(_iso)] | None = None
@@ -46,14 +46,14 @@ class Calendar(Tool):
     argument = ""
     instructions = head("calendar")
     uses = frozenset({"day"})
-    settings = Settings
+    settings = CalendarSettings
 
     def __init__(self, day: date | None = None) -> None:
         self.day = day
         self.version = f"1 {day}" if day else "1"
 
     @classmethod
-    def make(cls, resource: Path | None, settings: Settings) -> Calendar:
+    def make(cls, resource: Path | None, settings: CalendarSettings) -> Calendar:
         return cls(date.fromisoformat(settings.day) if settings.day else None)
 
     def suits(self, text: Text, chance: float) -> str:

@@ -26,7 +26,7 @@ MAJORITY = 0.5
 QUOTED = f"{language.CHUNK} tokens in another language, with English before and after"
 
 
-class Settings(Model):
+class TranslationSettings(Model):
     """`engine`: the model that translates, `model` or `language_model`; each is a directory or hub:NAME@REVISION."""
 
     engine: Literal["model", "language_model"] = "language_model"
@@ -46,14 +46,14 @@ class MachineTranslation(Tool):
     argument = "the text to be translated"
     instructions = head("machine_translation")
     seconds = 600.0
-    settings = Settings
+    settings = TranslationSettings
 
     def __init__(self, translator: Translator) -> None:
         self.translator = translator
         self.version = f"2 {language.version()}, {translator.identity}"
 
     @classmethod
-    def make(cls, resource: Path | None, settings: Settings) -> MachineTranslation:
+    def make(cls, resource: Path | None, settings: TranslationSettings) -> MachineTranslation:
         if settings.engine == "language_model":
             return cls(Few(settings.language_model))
         if settings.model is None:

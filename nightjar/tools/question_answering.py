@@ -41,7 +41,7 @@ Answer: a painter
 """
 
 
-class Settings(Model):
+class QuestionAnsweringSettings(Model):
     """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION, of a language model or of a model
     for question answering.
     """
@@ -59,14 +59,14 @@ class QuestionAnswering(Tool):
     instructions = head("question_answering")
     uses = frozenset({"text"})
     seconds = 600.0
-    settings = Settings
+    settings = QuestionAnsweringSettings
 
     def __init__(self, passages: PassageSearch, reader: Reader | Extractor, passages_read: int = 3) -> None:
         self.passages, self.reader, self.passages_read = passages, reader, passages_read
         self.version = f"1 {passages.version} {reader.sha256[:16]} {passages_read}"
 
     @classmethod
-    def make(cls, resource: Path | None, settings: Settings) -> QuestionAnswering:
+    def make(cls, resource: Path | None, settings: QuestionAnsweringSettings) -> QuestionAnswering:
         passages, folder = PassageSearch.load(resource), model_folder(settings.model)
         reader = Extractor(folder) if is_extractive(folder) else Reader(settings.model, HEAD)
         return cls(passages, reader, settings.passages)

@@ -15,7 +15,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import by_track, group
 from nightjar.benchmarks.average import main_metrics, mean_of_tasks, mean_score
 from nightjar.benchmarks.benchmark import Average, Benchmark
-from nightjar.benchmarks.scores import Key, Places, SystemScores, from_rows
+from nightjar.benchmarks.scores import InstanceKey, Places, SystemScores, from_rows
 from nightjar.core import contracts, paths, tables
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
@@ -43,7 +43,7 @@ SOURCE_COLUMNS = ["dataset", "file", "task_id", "id"]
 
 Row = dict[str, Any]
 # A metric with the instances that have it. The number of a mean of tasks has one for each task.
-Measured = tuple[Metric, list[Key]]
+Measured = tuple[Metric, list[InstanceKey]]
 
 
 def is_number(root: Path, name: str) -> bool:
@@ -163,7 +163,7 @@ def _measured(
     return [(metric, _having(scores, metric, places))], estimate(metric, values) if len(values) else None
 
 
-def _having(scores: SystemScores, metric: Metric, places: Places) -> list[Key]:
+def _having(scores: SystemScores, metric: Metric, places: Places) -> list[InstanceKey]:
     """The instances at `places` that have the parts of the metric."""
     if any(part not in scores.parts for part in metric.parts):
         return []

@@ -15,7 +15,7 @@ from nightjar.tools import Toolbox, make
 from stages._runtime.checkpoint import code_of
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import Stage, main
-from stages.augment.texts import Source, draw, from_documents, from_instances, plan, row, suited
+from stages.augment.texts import AnnotatedText, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated
@@ -29,7 +29,7 @@ def run(stage: Stage) -> None:
     tool = make(name, tool_settings.resource, stage.params.tools[ALL_TOOLS][name])
     documents = from_documents(tables.read_rows(paths.CORPUS, contracts.DOCUMENTS))
     held_out_ids = held_out([row.id for row in documents], params.held_out_documents, stage.params.seed)
-    chosen: list[Source] = []
+    chosen: list[AnnotatedText] = []
     counts: dict[str, Any] = {}
     rules: Counter[str] = Counter()
     training_documents = [row for row in documents if row.id not in held_out_ids]
@@ -45,11 +45,11 @@ def run(stage: Stage) -> None:
         chosen += drawn
 
     from nightjar.models.engine.loading import count_work, device_name, load, prepare
-    from nightjar.tools.annotate import Annotator, Settings
+    from nightjar.tools.annotate import AnnotationSettings, Annotator
 
     prepare(stage.params.seed, stage.params.threads)
     lm = load(paths.LANGUAGE_MODEL, params.precision)
-    settings = Settings(
+    settings = AnnotationSettings(
         sampling_threshold=tool_settings.sampling_threshold,
         positions=tool_settings.positions,
         samples=tool_settings.samples,
@@ -138,7 +138,7 @@ def run(stage: Stage) -> None:
     stage.details["problems"] = dict(sorted(problems.items()))
 
 
-def _unit(name: str, source: Source, annotated: Annotated) -> dict[str, Any]:
+def _unit(name: str, source: AnnotatedText, annotated: Annotated) -> dict[str, Any]:
     """Return the entry of a text in the checkpoint."""
     rows = [row(name, source, candidate) for candidate in annotated.candidates]
     return {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source:
+class AnnotatedText:
     """A text to annotate, and where it comes from: "corpus" or "train", the task's id, its own id, and which target.
 
     `rule`: by which it suits the tool, as `Tool.suits` names it.
@@ -34,19 +34,22 @@ class Source:
         return f"{seed} {tool} {self.source} {self.task_id} {self.id} {self.target}"
 
 
-def from_documents(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
+def from_documents(rows: Iterable[Mapping[str, Any]]) -> list[AnnotatedText]:
     """Documents (contracts.DOCUMENTS) as texts without context, of the day in their URL."""
-    return [Source("corpus", None, row["id"], 0, Text(row["text"].strip(), day=row["date"])) for row in rows]
+    return [
+        AnnotatedText("corpus", None, row["id"], 0, Text(row["text"].strip(), day=row["date"]))
+        for row in rows
+    ]
 
 
-def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
+def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[AnnotatedText]:
     """Training instances (contracts.TRAIN) as texts, one a reference; the instance's part of the prompt is context.
 
     Definition and demonstrations are left out of the context: the losses look at five tokens after the instance's own
     input, and every candidate call costs two passes over the context. The day is the first that the input names.
     """
     return [
-        Source(
+        AnnotatedText(
             "train",
             row["task_id"],
             row["id"],
@@ -58,7 +61,9 @@ def from_instances(rows: Iterable[Mapping[str, Any]]) -> list[Source]:
     ]
 
 
-def suited(tool: Tool, sources: Sequence[Source], seed: int, words: int | None = None) -> list[Source]:
+def suited(
+    tool: Tool, sources: Sequence[AnnotatedText], seed: int, words: int | None = None
+) -> list[AnnotatedText]:
     """The texts that suit the tool, each with the rule that it satisfies (Toolformer), in the given order.
 
     Texts of more than `words` words are left out.
@@ -74,7 +79,7 @@ def suited(tool: Tool, sources: Sequence[Source], seed: int, words: int | None =
     return suitable
 
 
-def draw(name: str, sources: Sequence[Source], limit: int | None, seed: int) -> list[Source]:
+def draw(name: str, sources: Sequence[AnnotatedText], limit: int | None, seed: int) -> list[AnnotatedText]:
     """At most `limit` of the texts for the tool called `name`, drawn with `seed`, in the given order."""
     if limit is None or len(sources) <= limit:
         return list(sources)
@@ -91,7 +96,7 @@ def plan(lengths: Sequence[int], size: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def row(name: str, source: Source, candidate: Candidate) -> dict[str, Any]:
+def row(name: str, source: AnnotatedText, candidate: Candidate) -> dict[str, Any]:
     """A row of contracts.CANDIDATES: a call sampled for the tool called `name`."""
     losses = candidate.losses
     status = "measured" if losses else "no_result" if candidate.call else "malformed"

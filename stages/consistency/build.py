@@ -37,7 +37,7 @@ NO_PASSAGE = "no passage was found for it"
 
 
 @dataclass(frozen=True)
-class Facts:
+class ConsistencyFacts:
     """Questions times rankings, rows written, those without passages, and passages that were labelled."""
 
     rows_in: int
@@ -53,7 +53,7 @@ def write_consistency(
     depth: int,
     labels: Labels,
     output: Path,
-) -> Facts:
+) -> ConsistencyFacts:
     """Write a row of contracts.CONSISTENCY for each question and ranking, over the first `depth` passages.
 
     `rankings` are those of the test questions by the name of their stage. A passage is labelled once for each task that
@@ -81,7 +81,7 @@ def write_consistency(
                         rows.append(_row(question, name, passage_numbers, label))
             writer.write(CONSISTENCY, rows, part=task)
             written += len(rows)
-        return Facts(len(questions) * len(rankings), written, len(writer.rejected), labelled)
+        return ConsistencyFacts(len(questions) * len(rankings), written, len(writer.rejected), labelled)
 
 
 def _row(

@@ -23,7 +23,7 @@ from nightjar.core.contracts import (
     TASK_OVERLAPS,
     TRAIN,
 )
-from stages.contamination.overlaps import Overlap, OverlapFinder, Source
+from stages.contamination.overlaps import Overlap, OverlapFinder, TrainingText
 from stages.contamination.questions import QuestionTexts, evidence_rows, questions, training
 
 CORPUS, QUESTIONS = "corpus", "questions"
@@ -141,9 +141,9 @@ def _row(instance: dict[str, Any], overlap: Overlap) -> dict[str, Any]:
     return {**instance, **{name: getattr(overlap, name) for name in names}, **source}
 
 
-def _compare(finder: OverlapFinder, side: str, batches: Iterator[tuple[pa.Array, list[Source]]]) -> int:
+def _compare(finder: OverlapFinder, side: str, batches: Iterator[tuple[pa.Array, list[TrainingText]]]) -> int:
     """Compare all texts of a side with the test side; returns how many there were."""
-    finder.add(side, pa.array([], pa.string()), list[Source]().__getitem__)
+    finder.add(side, pa.array([], pa.string()), list[TrainingText]().__getitem__)
     number = 0
     for texts, sources in batches:
         finder.add(side, texts, sources.__getitem__)
@@ -151,19 +151,19 @@ def _compare(finder: OverlapFinder, side: str, batches: Iterator[tuple[pa.Array,
     return number
 
 
-def _instances(split: Path, side: Any) -> Iterator[tuple[pa.Array, list[Source]]]:
+def _instances(split: Path, side: Any) -> Iterator[tuple[pa.Array, list[TrainingText]]]:
     """Inputs and outputs of a side's instances, many tasks in a batch: tasks are small and every batch has a price."""
     columns = ["task_id", "id", "input", "outputs"]
     for table in _gathered(tables.batches(split, side, columns)):
         outputs = _single_chunk(table["outputs"])
         tasks, ids = table["task_id"].to_pylist(), table["id"].to_pylist()
-        sources = [Source(task, id, "input") for task, id in zip(tasks, ids, strict=True)]
+        sources = [TrainingText(task, id, "input") for task, id in zip(tasks, ids, strict=True)]
         parents = pc.list_parent_indices(outputs).to_pylist()
-        sources += [Source(tasks[row], ids[row], "output") for row in parents]
+        sources += [TrainingText(tasks[row], ids[row], "output") for row in parents]
         yield pa.concat_arrays([_single_chunk(table["input"]), pc.list_flatten(outputs)]), sources
 
 
-def _questions(benchmarks: Iterable[BenchmarkTexts]) -> Iterator[tuple[pa.Array, list[Source]]]:
+def _questions(benchmarks: Iterable[BenchmarkTexts]) -> Iterator[tuple[pa.Array, list[TrainingText]]]:
     """The questions that systems of any benchmark train on, and their references."""
     for benchmark in benchmarks:
         for question_group in training(benchmark.card, benchmark.questions):
@@ -174,13 +174,13 @@ def _questions(benchmarks: Iterable[BenchmarkTexts]) -> Iterator[tuple[pa.Array,
             yield pa.array([text for text, _, _ in texts], pa.string()), [_source(*of[1:]) for of in texts]
 
 
-def _source(question: QuestionTexts, part: str) -> Source:
-    return Source(f"{question.head['benchmark']}/{question.head['task_id']}", question.head["id"], part)
+def _source(question: QuestionTexts, part: str) -> TrainingText:
+    return TrainingText(f"{question.head['benchmark']}/{question.head['task_id']}", question.head["id"], part)
 
 
-def _documents(corpus: Path) -> Iterator[tuple[pa.Array, list[Source]]]:
+def _documents(corpus: Path) -> Iterator[tuple[pa.Array, list[TrainingText]]]:
     for table in _gathered(tables.batches(corpus, DOCUMENTS, ["id", "text"])):
-        yield _single_chunk(table["text"]), [Source(None, id, "text") for id in table["id"].to_pylist()]
+        yield _single_chunk(table["text"]), [TrainingText(None, id, "text") for id in table["id"].to_pylist()]
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

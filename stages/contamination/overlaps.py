@@ -19,7 +19,7 @@ SHORTEST = 5
 
 
 @dataclass(frozen=True)
-class Source:
+class TrainingText:
     """A training text: the task (None for a document), the id, and which of its texts (input, output, text)."""
 
     task_id: str | None
@@ -41,7 +41,7 @@ class Overlap:
     ngrams: int
     matched: int
     text: str
-    source: Source
+    source: TrainingText
 
     @property
     def mostly(self) -> bool:
@@ -49,7 +49,7 @@ class Overlap:
 
 
 # Where the runs of words of each length, and the short texts (length 0), were met first on one side.
-Met = dict[int, dict[int, Source]]
+Met = dict[int, dict[int, TrainingText]]
 
 
 class OverlapFinder:
@@ -78,7 +78,7 @@ class OverlapFinder:
         self.met: dict[str, Met] = {}
 
     def add(self, side: str, texts: pa.Array, sources: Any) -> None:
-        """Compare training texts with the test side; `sources(number)` gives the Source of a text."""
+        """Compare training texts with the test side; `sources(number)` gives the `TrainingText` of a number."""
         met = self.met.setdefault(side, {})
         split = words(texts)
         numbered = Numbered(split, self.vocabulary)
@@ -92,7 +92,7 @@ class OverlapFinder:
             self._record(met.setdefault(0, {}), places[places >= 0], short[places >= 0], sources)
 
     @staticmethod
-    def _record(first_sources: dict[int, Source], numbers: Ints, texts: Ints, sources: Any) -> None:
+    def _record(first_sources: dict[int, TrainingText], numbers: Ints, texts: Ints, sources: Any) -> None:
         distinct, first = np.unique(numbers, return_index=True)
         for number, place in zip(distinct.tolist(), first.tolist(), strict=True):
             if number not in first_sources:

@@ -11,7 +11,7 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, main
-from stages.encode.build import Build, Sources
+from stages.encode.build import Build, InputFolders
 from stages.encode.questions import QuestionBuild
 from stages.encode.texts import TextBuild
 
@@ -31,7 +31,7 @@ def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuil
     if recipe.data == QUESTIONS:
         return QuestionBuild(texts, load_question_set(texts.name), params.encoding, tokenizer), [texts]
     tasks, calls, evidence = paths.NATURAL_INSTRUCTIONS, recipe.calls, recipe.evidence
-    work = Build(Sources(texts, tasks, calls, evidence), recipe, params.encoding, tokenizer)
+    work = Build(InputFolders(texts, tasks, calls, evidence), recipe, params.encoding, tokenizer)
     return work, [tasks, *(path for path in (calls, evidence) if path)]
 
 

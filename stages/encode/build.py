@@ -26,7 +26,7 @@ ROWS_PER_BATCH = 512
 
 
 @dataclass
-class _Lists:
+class _IdLists:
     """A column of lists of lists of ids, kept flat."""
 
     values: list[np.ndarray] = field(default_factory=list)
@@ -69,7 +69,7 @@ class TokenWriter:
 
     def _start(self) -> None:
         self._names: tuple[list[str], list[str], list[str]] = ([], [], [])
-        self._prompts, self._targets = _Lists(), _Lists()
+        self._prompts, self._targets = _IdLists(), _IdLists()
 
     def add(
         self,
@@ -106,7 +106,7 @@ DEV = "dev"
 
 
 @dataclass(frozen=True)
-class Sources:
+class InputFolders:
     """Folders of instances, tasks, kept calls and evidence; the last two may be None where the recipe wants none."""
 
     split: Path
@@ -116,7 +116,7 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Encoder:
+class RecipeEncoder:
     """Text to ids as one recipe trains on it."""
 
     options: Encoding
@@ -174,12 +174,12 @@ class Build:
     """
 
     def __init__(
-        self, sources: Sources, recipe: RecipeInputs, options: Encoding, tokenizer: Tokenizer
+        self, sources: InputFolders, recipe: RecipeInputs, options: Encoding, tokenizer: Tokenizer
     ) -> None:
         self.sources, self.recipe = sources, recipe
         self.tasks = {row["task_id"]: row for row in tables.read_rows(sources.ingested, contracts.TASKS)}
         parts = {} if recipe.track is None else {"supervised": tested(sources.split, recipe.track)}
-        self.encoder = Encoder(options, recipe.passages, tokenizer)
+        self.encoder = RecipeEncoder(options, recipe.passages, tokenizer)
         self.units = [
             Unit(side, contract, part, count)
             for side, contract in (("train", TABLES[recipe.data]), (DEV, contracts.DEV))
@@ -218,13 +218,13 @@ class Build:
             with_calls += sum((row["id"], n) in calls for n in range(len(row["outputs"])))
         return {"targets_with_calls": with_calls, "rows": encoded}
 
-    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
+    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> EncodingCounts:
         """Write the artifact `output` from what `encode` gave for every unit, in their order."""
         return write(output, self.units, encoded, self.encoder.tokenizer.encoder_decoder)
 
 
 @dataclass
-class Outcome:
+class EncodingCounts:
     """Rows read, refused and, by side, written; tokens of all variants and references; targets that carry calls.
 
     `read` are those that were not refused.
@@ -239,12 +239,12 @@ class Outcome:
 
 def write(
     output: Path, units: Sequence[Unit], encoded: Iterable[Mapping[str, Any]], encoder_decoder: bool
-) -> Outcome:
+) -> EncodingCounts:
     """Write the artifact `output` from the values of all units: targets_with_calls, and rows of task_id, id, prompts
     and targets. `read`, if it is there, is how many rows they were made from; `refused` has the arguments of
     `ArtifactWriter.reject` for each row that none was made from.
     """
-    outcome = Outcome()
+    outcome = EncodingCounts()
     with tables.ArtifactWriter(output) as writer:
         with TokenWriter(writer.folder("tokens"), encoder_decoder) as tokens:
             for unit, values in zip(units, encoded, strict=True):

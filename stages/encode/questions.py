@@ -17,7 +17,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.data import Encoding
-from stages.encode.build import DEV, Encoder, Outcome, Unit, write
+from stages.encode.build import DEV, EncodingCounts, RecipeEncoder, Unit, write
 
 
 class QuestionBuild:
@@ -34,7 +34,7 @@ class QuestionBuild:
             fix = f"give its training data in benchmarks.{card.name}, or take the recipe off train.recipes"
             raise NightjarError(f"{card.name} has no training questions", source, fix)
         self.source, self.card = source, card
-        self.encoder = Encoder(options, 0, tokenizer)
+        self.encoder = RecipeEncoder(options, 0, tokenizer)
         self.units = [
             Unit(side, contract, part, count)
             for side, contract in (("train", contracts.TRAIN_QUESTIONS), (DEV, contracts.DEV_QUESTIONS))
@@ -71,7 +71,7 @@ class QuestionBuild:
             return f"its prompt has {len(prompt)} tokens, more than encoding.max_source_length"
         return [text, question.id, [prompt], [self.encoder.target(self.card.training_target(question))]]
 
-    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
+    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> EncodingCounts:
         """Write the artifact `output` from what `encode` gave for every unit, in their order.
 
         Raises NightjarError if all training questions were refused.

@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.train import RecipeInputs
 from nightjar.tools.syntax import find
-from stages.encode.build import DEV, Outcome, Unit, write
+from stages.encode.build import DEV, EncodingCounts, Unit, write
 
 # The task_id of a text.
 TASK = "corpus"
@@ -74,7 +74,7 @@ class TextBuild:
         with_calls = len(rows) if self.recipe.calls and unit.side != DEV else 0
         return {"targets_with_calls": with_calls, "rows": encoded, "read": len(rows)}
 
-    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> Outcome:
+    def write(self, output: Path, encoded: Iterable[Mapping[str, Any]]) -> EncodingCounts:
         """Write the artifact `output` from what `encode` gave for every unit, in their order."""
         return write(output, self.units, encoded, self.tokenizer.encoder_decoder)
 

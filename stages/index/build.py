@@ -28,7 +28,7 @@ REPEATED, SHORT = "the same text as an earlier passage", "fewer than index.min_w
 NO_WORDS, NOTHING_LEFT = "no words", "no passage of its own that is long enough"
 
 
-class Source:
+class PassageSource:
     """Iterating gives rows of contracts.PASSAGES, numbered from 0; a document without any is rejected.
 
     Counted on the way: `documents`, `pieces` (what the documents were cut into), `words` of the passages, and `dropped`
@@ -87,7 +87,7 @@ Resumed = Callable[[int, Compute, Callable[[int], int]], AbstractContextManager[
 
 
 @dataclass(frozen=True)
-class Facts:
+class IndexFacts:
     """Documents read, indexed and rejected; what they were cut into, passages and words; pieces dropped by reason; the
     kind of dense index, or none; the encoder's identity, empty without a dense index.
     documents = indexed + rejected, pieces = passages + dropped.
@@ -119,7 +119,7 @@ def build(
     threads: int,
     resumed: Resumed = at_once,
     per_part: int = PASSAGES_PER_PART,
-) -> Facts:
+) -> IndexFacts:
     """Index the DOCUMENTS of the artifact `corpus` into the artifact `output`, `per_part` passages in a part.
 
     The same documents, encoder, settings and threads give the same bytes. Raises NightjarError if there is no document,
@@ -127,13 +127,13 @@ def build(
     """
     model = None if settings.dense == "none" else load_encoder(encoder, threads)
     with ArtifactWriter(output) as writer:
-        source = Source(corpus, settings, writer)
+        source = PassageSource(corpus, settings, writer)
         count = writer.write_parts(PASSAGES, source, per_part)
         if not count:
             raise NightjarError(
                 "no passage can be made of its documents", corpus, "check index.corpus, index.min_words"
             )
-        texts = _Texts(writer.temporary, titles=settings.granularity == "words")
+        texts = _PassageTexts(writer.temporary, titles=settings.granularity == "words")
         # The passages are read again, once for each index, instead of being held in memory.
         with resumed(*_encoding(texts, count, model)) if model else nullcontext() as values:
             if model and settings.dense != "none":
@@ -145,7 +145,7 @@ def build(
                 (folder / "vectors.raw").unlink()
             every = (text for batch in texts for text in batch)
             LexicalIndex.write(every, writer.folder("lexical"), settings.lexical)
-        return Facts(
+        return IndexFacts(
             documents=source.documents,
             indexed=source.documents - len(writer.rejected),
             rejected=len(writer.rejected),
@@ -158,7 +158,7 @@ def build(
         )
 
 
-class _Texts:
+class _PassageTexts:
     """Indexed texts of the passages in `folder`, a batch at a time; with `titles`, those of their documents too."""
 
     def __init__(self, folder: Path, titles: bool) -> None:
@@ -177,7 +177,7 @@ class _Texts:
             yield unit
 
 
-def _encoding(texts: _Texts, count: int, model: Encoder) -> tuple[int, Compute, Callable[[int], int]]:
+def _encoding(texts: _PassageTexts, count: int, model: Encoder) -> tuple[int, Compute, Callable[[int], int]]:
     """The encoding of `count` passages as units of work; the value of each is its vectors, float32, in base64."""
 
     def compute(todo: Sequence[int]) -> Iterator[tuple[int, str]]:

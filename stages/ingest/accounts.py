@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from nightjar.benchmarks.task_file import Refused, UnreadableFile
+from nightjar.benchmarks.task_file import RefusedRow, UnreadableFile
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, kind
 from nightjar.core.tables import ArtifactWriter
@@ -84,7 +84,7 @@ class Ledger:
         self._first = ""
         self.statistics = Statistics()
 
-    def refuse(self, file: str, row: Refused) -> None:
+    def refuse(self, file: str, row: RefusedRow) -> None:
         """Keep a refused row."""
         reason = f"{row.reason}: {row.detail}" if row.detail else row.reason
         self._first = self._first or f"{file}: {reason}"
@@ -97,7 +97,7 @@ class Ledger:
         raw = start[: RAW_FILE_CHARACTERS * 4].decode("utf-8", "backslashreplace")[:RAW_FILE_CHARACTERS]
         self.statistics.rows_in += 1
         self.statistics.files_rejected += 1
-        self.refuse(file, Refused(error.reason, raw, detail=error.detail))
+        self.refuse(file, RefusedRow(error.reason, raw, detail=error.detail))
 
     def close(self, where: object) -> Statistics:
         """The final statistics. Raises NightjarError if nothing was good, or if a row is unaccounted for."""

@@ -23,7 +23,7 @@ from stages.ingest.documents import (
     out_of_order,
     read_documents,
 )
-from stages.ingest.findings import BASIC, Finding, Report, TaskFindings
+from stages.ingest.findings import BASIC, Report, TaskFinding, TaskFindings
 from stages.ingest.natural_instructions import task_bytes, task_files, tasks_folder
 
 
@@ -90,7 +90,7 @@ def _own_name(task_findings: TaskFindings, listed: TaskList | None) -> None:
         task_findings.error(14, f"{times} times in tasks/README.md, or part of another name there")
 
 
-def _task_list(listed: TaskList, present: set[str]) -> list[Finding]:
+def _task_list(listed: TaskList, present: set[str]) -> list[TaskFinding]:
     list_findings = TaskFindings()
     if listed.repeated:
         list_findings.error(14, "duplicate lines in tasks/README.md", listed.repeated)

@@ -27,14 +27,22 @@ from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import NotJson, duplicate_key, exact, is_text, not_text, raw_text
 from nightjar.core.tables import ArtifactWriter
-from stages.ingest.accounts import Ledger, Progress, Refused, Statistics, UnreadableFile, file_size, open_file
+from stages.ingest.accounts import (
+    Ledger,
+    Progress,
+    RefusedRow,
+    Statistics,
+    UnreadableFile,
+    file_size,
+    open_file,
+)
 from stages.ingest.training_inputs import ROWS_PER_PART, ingest_training_inputs, is_split
 
 DATASET = "corpus"
 SUFFIXES = (".jsonl", ".parquet", ".txt")
 Unit = Literal["paragraphs", "lines"]
 # Its bytes, and a document, a refusal, or None for a blank line.
-Row = tuple[int, dict[str, Any] | Refused | None]
+Row = tuple[int, dict[str, Any] | RefusedRow | None]
 
 _YEAR = r"((?:19|20)\d\d)"
 _DATE = re.compile(rf"/{_YEAR}/(\d{{1,2}})/(\d{{1,2}})(?!\d)|(?<!\d){_YEAR}-(\d{{2}})-(\d{{2}})(?!\d)")
@@ -71,23 +79,23 @@ def rows(file: Path, name: str, encoding: str = "utf-8", unit: Unit = "paragraph
 
 def _lines(file: Path, name: str, encoding: str) -> Iterator[Row]:
     for number, size, line in _decoded(file, name, encoding):
-        if isinstance(line, Refused):
+        if isinstance(line, RefusedRow):
             yield size, line
         else:
             yield size, _line(line, name, f"{name}#{number}") if line.strip() else None
 
 
-def _decoded(file: Path, name: str, encoding: str) -> Iterator[tuple[int, int, str | Refused]]:
+def _decoded(file: Path, name: str, encoding: str) -> Iterator[tuple[int, int, str | RefusedRow]]:
     """The number, the bytes and the text of each line; the first that is not in the encoding is logged."""
     warned = False
     with open_file(file) as handle:
         for number, line in enumerate(handle, 1):
             try:
-                text: str | Refused = line.decode(_codec(encoding) if number == 1 else encoding)
+                text: str | RefusedRow = line.decode(_codec(encoding) if number == 1 else encoding)
             except UnicodeDecodeError:
                 raw = line.decode("utf-8", "backslashreplace").rstrip("\n")
                 error = _not_in(encoding, name, number)
-                text = Refused(error.reason, raw, detail=error.detail)
+                text = RefusedRow(error.reason, raw, detail=error.detail)
                 if not warned:
                     log.warning("warning: %s: a line is left out: %s", name, error)
                 warned = True
@@ -106,17 +114,17 @@ def _not_in(encoding: str, name: str, line: int) -> UnreadableFile:
     return UnreadableFile(f"not {encoding_name}", f"line {line}; {fix}")
 
 
-def _line(line: str, name: str, default_id: str) -> dict[str, Any] | Refused:
+def _line(line: str, name: str, default_id: str) -> dict[str, Any] | RefusedRow:
     try:
         value = exact(line.encode())
     except NotJson as error:
-        return Refused(error.reason, line.rstrip("\n"), detail=error.detail)
+        return RefusedRow(error.reason, line.rstrip("\n"), detail=error.detail)
     return _check(value, name, default_id)
 
 
-def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
+def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | RefusedRow:
     if not isinstance(value, dict):
-        return Refused("not an object", raw_text(value))
+        return RefusedRow("not an object", raw_text(value))
     if "wikipedia_id" in value:
         value = {**value, **_kilt(value)}
     id = value.get("id")
@@ -126,8 +134,8 @@ def _check(value: Any, file: str, default_id: str) -> dict[str, Any] | Refused:
         id = default_id
     known_id = id if is_text(id) else None
 
-    def refuse(reason: str, detail: str = "") -> Refused:
-        return Refused(reason, raw_text(value), known_id, detail)
+    def refuse(reason: str, detail: str = "") -> RefusedRow:
+        return RefusedRow(reason, raw_text(value), known_id, detail)
 
     key = duplicate_key(value)
     if key is not None:
@@ -207,7 +215,7 @@ def _paragraphs(file: Path, name: str, encoding: str) -> Iterator[Row]:
 def _text_lines(file: Path, name: str, encoding: str) -> Iterator[Row]:
     """Every line of a text file that is not blank. Its title is empty: a line says nothing of the others."""
     for number, size, line in _decoded(file, name, encoding):
-        if isinstance(line, Refused):
+        if isinstance(line, RefusedRow):
             yield size, line
         else:
             text = line.strip()
@@ -289,8 +297,8 @@ def _documents(
                     continue
                 numbers.rows_in += 1
                 if isinstance(result, dict) and result["id"] in known_ids:
-                    result = Refused("the same id twice", raw_text(_as_given(result)), result["id"])
-                if isinstance(result, Refused):
+                    result = RefusedRow("the same id twice", raw_text(_as_given(result)), result["id"])
+                if isinstance(result, RefusedRow):
                     ledger.refuse(name, result)
                 else:
                     known_ids.add(result["id"])

@@ -14,7 +14,7 @@ from typing import Any
 from nightjar.benchmarks import question_registry
 from nightjar.benchmarks.build import record_row, rows_of
 from nightjar.benchmarks.folders import OWN
-from nightjar.benchmarks.question import Refused as RefusedRow
+from nightjar.benchmarks.question import Refused
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import tables
@@ -22,7 +22,7 @@ from nightjar.core.contracts import DOCUMENTS, INSTANCES, RECORDS, TASKS
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.core.tables import ArtifactWriter
-from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
+from stages.ingest.accounts import Ledger, Progress, RefusedRow, Statistics
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import COPIED, ingest_natural_instructions
 
@@ -101,8 +101,8 @@ def ingest_records(
         for result in rows_of(card, path, encodings):
             numbers.rows_in += 1
             files.add(result.file)
-            if isinstance(result, RefusedRow):
-                ledger.refuse(result.file, Refused(result.reason, result.raw, result.id))
+            if isinstance(result, Refused):
+                ledger.refuse(result.file, RefusedRow(result.reason, result.raw, result.id))
             else:
                 remarks.update(result.remarks)
                 tasks.setdefault(result.task_id, []).append(record_row(card.name, result))

@@ -88,7 +88,7 @@ BASIC, TEXTS = frozenset({1, 3, 13}), frozenset({2, *range(4, 13)})
 
 
 @dataclass(frozen=True)
-class Finding:
+class TaskFinding:
     """Finding of a check in a task (None: in a document of the folder): `ids` are the instances, by their
     position (#0) where they have no id, or the keys, values or lines it is about.
     """
@@ -116,7 +116,7 @@ class TaskFindings:
 
     def __init__(self, task_id: str | None = None) -> None:
         self.task_id = task_id
-        self.findings: list[Finding] = []
+        self.findings: list[TaskFinding] = []
 
     def error(self, check: int, message: str, ids: Iterable[str] = ()) -> None:
         self._add(check, "error", message, ids)
@@ -133,7 +133,7 @@ class TaskFindings:
         self.error(13, f"{error} (ingest refuses the file)")
 
     def _add(self, check: int, level: str, message: str, ids: Iterable[str]) -> None:
-        self.findings.append(Finding(check, level, message, self.task_id, tuple(ids)))
+        self.findings.append(TaskFinding(check, level, message, self.task_id, tuple(ids)))
 
 
 @dataclass
@@ -145,7 +145,7 @@ class Report:
 
     files: int = 0
     instances: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[TaskFinding] = field(default_factory=list)
     not_checked: dict[int, str] = field(default_factory=dict)
     partly: dict[int, str] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)

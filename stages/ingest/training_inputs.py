@@ -15,7 +15,7 @@ from typing import Any
 from nightjar.core.contracts import DEV, DOCUMENTS, SPLIT_TASKS, TEST, TRAIN
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, batches
-from stages.ingest.accounts import Ledger, Progress, Refused, Statistics
+from stages.ingest.accounts import Ledger, Progress, RefusedRow, Statistics
 
 DATASET = "natural_instructions"
 SOURCE = "training inputs"
@@ -76,9 +76,9 @@ def _choose(path: Path, ledger: Ledger) -> list[int]:
         numbers.bytes += len(row["input"].encode())
         id, key = f"{row['task_id']}:{row['id']}", _digest(row["input"])
         if key in held_out:
-            ledger.refuse(row["file"], Refused(held_out[key], row["input"], id))
+            ledger.refuse(row["file"], RefusedRow(held_out[key], row["input"], id))
         elif key in known_inputs:
-            same = Refused("the same input as another document", row["input"], id, known_inputs[key])
+            same = RefusedRow("the same input as another document", row["input"], id, known_inputs[key])
             ledger.refuse(row["file"], same)
         else:
             known_inputs[key] = id
@@ -96,7 +96,7 @@ def _documents(
             continue
         id = f"{row['task_id']}:{row['id']}"
         if place in beyond_limit:
-            ledger.refuse(row["file"], Refused("beyond ingest.corpus.max_inputs", row["input"], id))
+            ledger.refuse(row["file"], RefusedRow("beyond ingest.corpus.max_inputs", row["input"], id))
             continue
         source = {"dataset": row["dataset"], "file": row["file"]}
         yield {**source, "id": id, "title": row["task_id"], "text": row["input"], "url": "", "date": None}

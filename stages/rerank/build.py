@@ -44,7 +44,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Task:
+class RerankedTask:
     """The questions of a task, and every text of them and of their candidates once, the short ones first."""
 
     name: str
@@ -60,7 +60,7 @@ class Task:
 
 def read_tasks(
     card: QuestionSet, questions: Path, rankings: Path, index: Path, candidates: int | None
-) -> list[Task]:
+) -> list[RerankedTask]:
     """The tasks of the questions of all sides, with the first `candidates` passages of their rankings.
 
     Raises NightjarError if an artifact is missing or damaged, or a question has no ranking.
@@ -88,14 +88,14 @@ def _task(
     name: str,
     side_questions: Sequence[tuple[Side, Question, NDArray[np.int64]]],
     passages: Passages,
-) -> Task:
+) -> RerankedTask:
     numbers = np.unique(np.concatenate([passage_numbers for _, _, passage_numbers in side_questions]))
     candidates = passages.texts(numbers)
     queries = [card.query(question.parts) for _, question, _ in side_questions]
     texts = sorted({*queries, *candidates}, key=lambda text: (len(text), text))
     places = {text: place for place, text in enumerate(texts)}
     of_number = np.array([places[text] for text in candidates], np.int64)
-    return Task(
+    return RerankedTask(
         name,
         [
             Query(
@@ -112,7 +112,7 @@ def _task(
 
 
 def embedded(
-    lm: LanguageModel, card: QuestionSet, tasks: Sequence[Task], settings: Rerank, todo: Sequence[int]
+    lm: LanguageModel, card: QuestionSet, tasks: Sequence[RerankedTask], settings: Rerank, todo: Sequence[int]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The units `todo`, numbered through all tasks: vectors of their texts, and how the task's prompts were made.
 
@@ -144,7 +144,7 @@ def embedded(
                 )
 
 
-def _prompts(lm: LanguageModel, card: QuestionSet, task: Task, max_tokens: int) -> Prompts:
+def _prompts(lm: LanguageModel, card: QuestionSet, task: RerankedTask, max_tokens: int) -> Prompts:
     prefixes = card.reranking_prefixes(task.queries[0].question)
     rows = prompts(
         lm.tokenizer, lambda text: card.reranking_prompt(task.name, text), prefixes, task.texts, max_tokens
@@ -162,7 +162,7 @@ def _prompts(lm: LanguageModel, card: QuestionSet, task: Task, max_tokens: int) 
 
 
 def write(
-    tasks: Sequence[Task], units: Iterable[Mapping[str, Any]], keep: int | None, output: Path
+    tasks: Sequence[RerankedTask], units: Iterable[Mapping[str, Any]], keep: int | None, output: Path
 ) -> dict[str, Any]:
     """Write the rankings of all questions in the new order, at most `keep` passages each; returns facts by task.
 

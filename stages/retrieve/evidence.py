@@ -40,7 +40,7 @@ log = logging.getLogger("nightjar")
 
 
 @dataclass
-class Facts:
+class EvidenceFacts:
     """Instances asked for, those with a result, those without one that were rejected; rows of evidence or rankings.
 
     `left_out`: pairs of a text and a passage of its own (see `Retriever.rank`). `equal_to_test`: passages that are
@@ -58,7 +58,7 @@ class Facts:
         return self.queries - self.rejected
 
 
-class Source(NamedTuple):
+class QuestionSource(NamedTuple):
     """One side, the artifact that holds it, and its table there."""
 
     side: Side
@@ -66,18 +66,18 @@ class Source(NamedTuple):
     table: Table
 
 
-def sources(card: QuestionSet, questions: Path, split: Path | None) -> list[Source]:
+def sources(card: QuestionSet, questions: Path, split: Path | None) -> list[QuestionSource]:
     """The sides that get passages: the test questions, and those that the benchmark's systems train on.
 
     These are the training and dev instances of `split`, or the card's own questions of these sides, if it has any.
     """
-    tests: list[Source] = [Source("test", questions, QUESTIONS)]
+    tests: list[QuestionSource] = [QuestionSource("test", questions, QUESTIONS)]
     if split is not None:
-        return [Source("train", split, TRAIN), Source("dev", split, DEV), *tests]
+        return [QuestionSource("train", split, TRAIN), QuestionSource("dev", split, DEV), *tests]
     if card.has_training_questions:
         tests = [
-            Source("train", questions, TRAIN_QUESTIONS),
-            Source("dev", questions, DEV_QUESTIONS),
+            QuestionSource("train", questions, TRAIN_QUESTIONS),
+            QuestionSource("dev", questions, DEV_QUESTIONS),
             *tests,
         ]
     return tests
@@ -86,11 +86,11 @@ def sources(card: QuestionSet, questions: Path, split: Path | None) -> list[Sour
 def write_evidence(
     retriever: Retriever,
     card: QuestionSet,
-    sides: Sequence[Source],
+    sides: Sequence[QuestionSource],
     output: Path,
     settings: Retrieval,
     per_part: int = QUERIES_PER_PART,
-) -> Facts:
+) -> EvidenceFacts:
     """Write the best `settings.passages` passages for every question and instance of `sides`, of `per_part` a part.
 
     The query is the instance's input, for a question the text that its card names, nothing else: neither references
@@ -100,7 +100,7 @@ def write_evidence(
     `leaves_out` containing, no passage contains its question.
     """
     ranked, passages = card.has_reranking or bool(card.reader_forms), settings.passages
-    contract, facts = RANKINGS if ranked else EVIDENCE, Facts()
+    contract, facts = RANKINGS if ranked else EVIDENCE, EvidenceFacts()
     beside = math.inf if settings.leaves_out == "containing" else LABEL_WORDS if ranked else 0
     if passages > len(retriever.passages):
         shortage = f"{passages} passages are wanted, the index has {len(retriever.passages)}"
@@ -167,7 +167,7 @@ def _repeated(values: Sequence[str], rows: NDArray[np.int64]) -> pa.Array:
     return pa.array(values, pa.string()).take(pa.array(rows))
 
 
-def _queries(card: QuestionSet, source: Source, per_part: int) -> Iterator[list[dict[str, Any]]]:
+def _queries(card: QuestionSet, source: QuestionSource, per_part: int) -> Iterator[list[dict[str, Any]]]:
     """The instances of one side, each with its `query`, in chunks of `per_part`, in the order of the table."""
     text = "input" if source.table in (TRAIN, DEV) else "parts"
     chunk: list[dict[str, Any]] = []

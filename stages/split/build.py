@@ -26,19 +26,19 @@ from stages.split.roles import (
     roles_by_rule,
     task_of,
 )
-from stages.split.rows import Sides, SideWriter, Written, disjoint
+from stages.split.rows import SideWriter, TaskSides, Written, disjoint
 
 log = logging.getLogger("nightjar")
 
 
 @dataclass
-class Outcome(Written):
+class SplitOutcome(Written):
     """Rows that were written, and the facts beside the counts."""
 
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
+def build(ingested: Path, output: Path, settings: Split, seed: int) -> SplitOutcome:
     """Write the artifact `output` from the ingested task files.
 
     Training and dev tasks are those of the track `settings.track`; the test tasks of both tracks are kept. Raises
@@ -66,7 +66,7 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
         raise NightjarError(what, PARAMS_FILE, "set it lower, or to 0 for no dev split")
     train = choose_tasks(training - dev, settings.train_tasks, seed)
     test = choose_balanced(groups, settings.test_tasks, seed)
-    sides = Sides(train, dev, test, testing, {task: tasks[task].category for task in testing})
+    sides = TaskSides(train, dev, test, testing, {task: tasks[task].category for task in testing})
     order = list(_published_order(testing, lists))
     with tables.ArtifactWriter(output) as writer:
         writer.write(SPLIT_TASKS, _rows(roles, settings.track, dev))
@@ -89,7 +89,7 @@ def build(ingested: Path, output: Path, settings: Split, seed: int) -> Outcome:
         "disagreements": disagreements(tasks.values(), lists),
         "dev": {"tasks": sorted(dev)},
     }
-    return Outcome(written.rows_in, written.rows, written.not_used, details)
+    return SplitOutcome(written.rows_in, written.rows, written.not_used, details)
 
 
 def _with_role(roles: Mapping[str, Role], role: str) -> set[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from stages.split.roles import EVALUATION_CATEGORIES, TRACKS, Lists, Role, Task, roles_by_rule
+from stages.split.roles import EVALUATION_CATEGORIES, TRACKS, Lists, Role, TaskTraits, roles_by_rule
 
 NONE = "none"
 
 
-def disagreements(tasks: Iterable[Task], lists: Mapping[str, Lists]) -> list[dict[str, str]]:
+def disagreements(tasks: Iterable[TaskTraits], lists: Mapping[str, Lists]) -> list[dict[str, str]]:
     """Every task at hand that a track's lists put elsewhere than the rule does.
 
     A row has track, task_id, listed (train, test, excluded, or `none` for a task that no list of the track
@@ -44,7 +44,7 @@ def disagreements(tasks: Iterable[Task], lists: Mapping[str, Lists]) -> list[dic
 
 
 def _reason(
-    known_tasks: Mapping[str, Task],
+    known_tasks: Mapping[str, TaskTraits],
     task_id: str,
     track: str,
     listed: str,

@@ -35,7 +35,7 @@ TRACKS = ("default", "xlingual")
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskTraits:
     """Properties of a task that the rule looks at."""
 
     task_id: str
@@ -67,14 +67,14 @@ class Role:
     reason: str
 
 
-def task_of(row: Mapping[str, Any]) -> Task:
+def task_of(row: Mapping[str, Any]) -> TaskTraits:
     """The task of a row of the table `tasks`; English if its input and output languages are only that."""
     languages = tuple(sorted({*row["input_language"], *row["output_language"]}))
     english = languages == ("English",)
-    return Task(row["task_id"], tuple(row["categories"]), tuple(row["sources"]), english, languages)
+    return TaskTraits(row["task_id"], tuple(row["categories"]), tuple(row["sources"]), english, languages)
 
 
-def roles_by_rule(tasks: Iterable[Task], track: str) -> dict[str, Role]:
+def roles_by_rule(tasks: Iterable[TaskTraits], track: str) -> dict[str, Role]:
     """Every task's role on a track, by task id. Where several steps exclude a task, the reason names one."""
     ordered = sorted(tasks, key=lambda task: task.task_id)
     taken: dict[str, str] = {}  # source -> the first test task that has it
@@ -85,7 +85,7 @@ def roles_by_rule(tasks: Iterable[Task], track: str) -> dict[str, Role]:
     return {task.task_id: _role(task, track, taken) for task in ordered}
 
 
-def _role(task: Task, track: str, taken: Mapping[str, str]) -> Role:
+def _role(task: TaskTraits, track: str, taken: Mapping[str, str]) -> Role:
     if task.task_id in EXCLUDED_BY_NAME:
         return Role("excluded", "excluded by name in the published split")
     if task.evaluates:
@@ -116,7 +116,7 @@ class Lists:
         listed = list(self.role_of.values())
         return {role: listed.count(role) for role in sorted(self.roles)}
 
-    def absent(self, tasks: Iterable[Task]) -> dict[str, int]:
+    def absent(self, tasks: Iterable[TaskTraits]) -> dict[str, int]:
         """Count how many listed tasks are not among `tasks`, by role."""
         present = {task.task_id for task in tasks}
         missing = [role for task, role in self.role_of.items() if task not in present]
@@ -160,7 +160,7 @@ def describe_lists(folder: Path, lists: Mapping[str, Lists], used: bool = True) 
     return f"published lists in {folder}: {'; '.join(track_texts)}"
 
 
-def roles_by_lists(tasks: Iterable[Task], track: str, lists: Lists) -> dict[str, Role]:
+def roles_by_lists(tasks: Iterable[TaskTraits], track: str, lists: Lists) -> dict[str, Role]:
     """Every task's role on a track by the published lists.
 
     A role without a list is filled by the rule from the tasks that no list names; any other unnamed task is

@@ -33,7 +33,7 @@ PUBLISHED_SEED = 123
 
 
 @dataclass(frozen=True)
-class Sides:
+class TaskSides:
     """Which tasks are used on which side; `testing` has every test task of both tracks with its track."""
 
     train: Collection[str]
@@ -64,7 +64,7 @@ class SideWriter:
         self.written = Written(rows_in=sum(self.counts.values()))
         self.candidate_inputs: set[str] = set()
 
-    def write(self, sides: Sides, order: Sequence[str]) -> Written:
+    def write(self, sides: TaskSides, order: Sequence[str]) -> Written:
         """Write every side; `order` is that of the test tasks for the balanced choice."""
         balanced = self.settings.test_choice == "balanced"
         chosen = published_choice(self.ingested, order) if balanced else None
@@ -106,7 +106,7 @@ class SideWriter:
             row for row, index in enumerate(rows["index"].to_pylist()) if index < PUBLISHED_TEST_INSTANCES
         ]
 
-    def _test(self, task_id: str, sides: Sides, chosen: Sequence[int] | None) -> pa.Table:
+    def _test(self, task_id: str, sides: TaskSides, chosen: Sequence[int] | None) -> pa.Table:
         rows, candidates = self._candidates(task_id, chosen)
         self.candidate_inputs.update(stripped(_take(rows, candidates)))
         tested = _take(rows, candidates[: self.settings.test_instances_per_task])

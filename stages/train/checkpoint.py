@@ -32,7 +32,7 @@ Tensors = Mapping[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class TrainingState:
     """The state after `step`: weights that learn and their moments by name, and the run's history so far."""
 
     step: int
@@ -57,7 +57,7 @@ class Checkpoints:
             yield
             file.unlink(missing_ok=True)
 
-    def last(self) -> Checkpoint | None:
+    def last(self) -> TrainingState | None:
         """The newest checkpoint, or None. Raises NightjarError if it is damaged."""
         self._remove_unfinished()
         folders = sorted(self.folder.glob("step-*"))
@@ -66,7 +66,7 @@ class Checkpoints:
         try:
             state = parse((folders[-1] / _STATE).read_bytes(), constants=True)
             weights, moments = (load_file(folders[-1] / name) for name in (_WEIGHTS, _MOMENTS))
-            return Checkpoint(state["step"], state["history"], weights, moments)
+            return TrainingState(state["step"], state["history"], weights, moments)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             what = f"damaged checkpoint ({error})"
             raise NightjarError(what, folders[-1], f"delete {self.folder} and start again") from None
@@ -133,7 +133,7 @@ def moments_of(
 
 
 def restore(
-    checkpoint: Checkpoint, optimizer: torch.optim.Optimizer, names: Mapping[str, torch.nn.Parameter]
+    checkpoint: TrainingState, optimizer: torch.optim.Optimizer, names: Mapping[str, torch.nn.Parameter]
 ) -> None:
     """Put a checkpoint's weights and moments where `moments_of` took them from."""
     set_weights(names, checkpoint.weights)

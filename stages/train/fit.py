@@ -25,9 +25,9 @@ from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints
-from stages.train.loop import Dev, History, Step, Trained, Trainer
+from stages.train.loop import Dev, History, Step, TrainedModel, Trainer
 from stages.train.model import add_token, remove_token, save
-from stages.train.plan import Examples
+from stages.train.plan import EncodedInstances
 
 # What may change the last bits of a trained model: a checkpoint of other versions is not resumed.
 PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")
@@ -45,7 +45,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     params.train.check(name)
     seed = params.seed + recipe.seed
     prepare(seed, params.threads)
-    examples = Examples(paths.ENCODED / name)
+    examples = EncodedInstances(paths.ENCODED / name)
     all_float32 = recipe.method == "full" or sharded
     mixed = "bf16" if all_float32 and recipe.precision == "bfloat16" else "no"
     accelerator = Accelerator(mixed_precision=mixed)
@@ -112,7 +112,7 @@ def fit(name: str, params: Params) -> dict[str, Any]:
     return facts
 
 
-def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) -> str:
+def publish(trained: TrainedModel, output: Path, record: dict[str, Any], curve: Log) -> str:
     """Write model, recipe.json, steps.jsonl, dev.jsonl and the loss curve, all or nothing; returns the digest."""
     with replacing(output) as folder:
         folder.mkdir()
@@ -126,7 +126,9 @@ def publish(trained: Trained, output: Path, record: dict[str, Any], curve: Log) 
     return sha256
 
 
-def _facts(trained: Trained, examples: Examples, lm: LanguageModel, sha256: str) -> dict[str, Any]:
+def _facts(
+    trained: TrainedModel, examples: EncodedInstances, lm: LanguageModel, sha256: str
+) -> dict[str, Any]:
     steps = trained.history.steps
     last = steps[-5:]
     return {
@@ -145,7 +147,7 @@ def _facts(trained: Trained, examples: Examples, lm: LanguageModel, sha256: str)
     }
 
 
-def _dev_facts(trained: Trained, recipe: Recipe) -> dict[str, Any]:
+def _dev_facts(trained: TrainedModel, recipe: Recipe) -> dict[str, Any]:
     """The losses on the dev split, or, of a recipe of texts, the perplexities of the held-out documents.
 
     A perplexity is exp of the mean loss a token, the end token of each text included. The one of step 0 is the model's

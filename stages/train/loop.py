@@ -26,8 +26,8 @@ from nightjar.params.train import Recipe
 from stages._runtime.stage import log
 from stages.train.checkpoint import Checkpoints, full_tensor, moments_of, restore, set_weights
 from stages.train.model import Weighting, batch, learner, learning, loss_of, to
-from stages.train.packing import Packed, Padded
-from stages.train.plan import Examples, Plan, Unit
+from stages.train.packing import Packed, PaddedBatch
+from stages.train.plan import EncodedInstances, Plan, Unit
 
 SHARDED = frozenset({DistributedType.FSDP, DistributedType.DEEPSPEED})
 CLIP = 1.0
@@ -70,7 +70,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """The unwrapped model with the weights that are kept, those of `chosen_step`.
 
     `weights`: all of them, gathered, where the model is spread over processes; else None. `blocks`: whether attention
@@ -91,7 +91,7 @@ class Trainer:
     def __init__(
         self,
         model: Any,
-        examples: Examples,
+        examples: EncodedInstances,
         recipe: Recipe,
         seed: int,
         accelerator: Accelerator,
@@ -114,7 +114,7 @@ class Trainer:
         self.parameters = learning(accelerator.unwrap_model(self.model))
         self.blocks = False
 
-    def run(self) -> Trained:
+    def run(self) -> TrainedModel:
         """Train to the end, from the last checkpoint if there is one."""
         done = self._resume()
         on_gpu = self.accelerator.device.type == "cuda" and not self.sharded
@@ -150,7 +150,7 @@ class Trainer:
             self.optimizer.zero_grad()
         return True
 
-    def _compare(self, batch: Packed | Padded) -> None:
+    def _compare(self, batch: Packed | PaddedBatch) -> None:
         """Take the loss of a pass with a dense mask and by blocks. Raises ValueError if they differ."""
         assert isinstance(batch, Packed)
         torch.manual_seed(self.seed)
@@ -213,12 +213,12 @@ class Trainer:
         places = [turn * count + index for turn in range(rounds)]
         return [(passes[place], 1) if place < len(passes) else (passes[0], 0) for place in places]
 
-    def _tensors(self, unit: Unit) -> Packed | Padded:
+    def _tensors(self, unit: Unit) -> Packed | PaddedBatch:
         """The tensors of one forward pass, on the device."""
         tensors = to(batch(self.examples, unit, self.config), self.accelerator.device)
         return replace(tensors, blocks=self.blocks) if isinstance(tensors, Packed) else tensors
 
-    def _loss(self, batch: Packed | Padded, weighting: Weighting = "tokens") -> torch.Tensor:
+    def _loss(self, batch: Packed | PaddedBatch, weighting: Weighting = "tokens") -> torch.Tensor:
         with self.accelerator.autocast():
             return loss_of(self.model, batch, self.dtype, weighting)
 
@@ -276,7 +276,7 @@ class Trainer:
             self.checkpoints.save(number, history, weights, moments, self.history.best)
         self.accelerator.wait_for_everyone()
 
-    def _chosen(self) -> Trained:
+    def _chosen(self) -> TrainedModel:
         last = self.plan.steps
         chosen = self.history.best or last
         self.accelerator.wait_for_everyone()
@@ -290,7 +290,9 @@ class Trainer:
         elif self.sharded:
             weights = self._weights()
         self.model.eval()
-        return Trained(self.accelerator.unwrap_model(self.model), weights, self.history, chosen, self.blocks)
+        return TrainedModel(
+            self.accelerator.unwrap_model(self.model), weights, self.history, chosen, self.blocks
+        )
 
 
 def _unshared(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

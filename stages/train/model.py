@@ -13,8 +13,8 @@ import torch
 
 from nightjar.models.directory.weights import write_checksums
 from nightjar.params.train import Recipe
-from stages.train.packing import IGNORED, Packed, Padded, pack, pad
-from stages.train.plan import Examples, Unit, pairs
+from stages.train.packing import IGNORED, Packed, PaddedBatch, pack, pad
+from stages.train.plan import EncodedInstances, Unit, pairs
 
 # What counts the same in a loss: each target token, or each instance.
 Weighting = Literal["tokens", "instances"]
@@ -60,7 +60,7 @@ def learning(model: Any) -> dict[str, torch.nn.Parameter]:
     return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 
 
-def batch(examples: Examples, unit: Unit, config: Any) -> Packed | Padded:
+def batch(examples: EncodedInstances, unit: Unit, config: Any) -> Packed | PaddedBatch:
     """The tensors of one forward pass, on the CPU."""
     if examples.encoder_decoder:
         start, padding = config.decoder_start_token_id, config.pad_token_id
@@ -69,7 +69,7 @@ def batch(examples: Examples, unit: Unit, config: Any) -> Packed | Padded:
     return pack([pairs(examples, group) for group in unit])
 
 
-def to(batch: Packed | Padded, device: torch.device) -> Packed | Padded:
+def to(batch: Packed | PaddedBatch, device: torch.device) -> Packed | PaddedBatch:
     """The same tensors on a device."""
     tensors: dict[str, Any] = {
         name: value.to(device) for name, value in vars(batch).items() if isinstance(value, torch.Tensor)
@@ -78,7 +78,7 @@ def to(batch: Packed | Padded, device: torch.device) -> Packed | Padded:
 
 
 def loss_of(
-    model: Any, batch: Packed | Padded, dtype: torch.dtype, weighting: Weighting = "tokens"
+    model: Any, batch: Packed | PaddedBatch, dtype: torch.dtype, weighting: Weighting = "tokens"
 ) -> torch.Tensor:
     """The summed negative log-likelihood (nats) of all targets, in float32; weighted by instances, the sum of each
     target's mean. `dtype`: what the pass computes in.

@@ -86,7 +86,7 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Padded:
+class PaddedBatch:
     """Rows for an encoder-decoder: `ids` and `seen` (1 where no padding) are (rows, source), `before` and `labels`
     (rows, target): the decoder reads `before`, the labels one place to the right.
     """
@@ -144,7 +144,7 @@ def _row(group: Sequence[Pair]) -> tuple[np.ndarray, ...]:
     return ids[order], positions[order], segments[order], labels
 
 
-def pad(pairs: Sequence[Pair], start: int, padding: int) -> Padded:
+def pad(pairs: Sequence[Pair], start: int, padding: int) -> PaddedBatch:
     """Pad instances for an encoder-decoder whose decoder begins with the id `start`."""
     source, answer = max(len(prompt) for prompt, _ in pairs), max(len(target) for _, target in pairs)
     ids = np.full((len(pairs), source), padding, np.int64)
@@ -157,4 +157,4 @@ def pad(pairs: Sequence[Pair], start: int, padding: int) -> Padded:
         labels[number, : len(target)] = target
     tokens = sum(len(prompt) + len(target) for prompt, target in pairs)
     tensor = torch.from_numpy
-    return Padded(tensor(ids), tensor(seen), tensor(before), tensor(labels), tokens)
+    return PaddedBatch(tensor(ids), tensor(seen), tensor(before), tensor(labels), tokens)

@@ -51,7 +51,7 @@ class _Lists:
         return self.values[self.inner[place] : self.inner[place + 1]]
 
 
-class Examples:
+class EncodedInstances:
     """Every instance of an encoded artifact by its number, from 0, in the order of the file.
 
     `train` and `dev` hold the numbers of either side; `tasks` a number for each instance's task, `variants` and
@@ -156,7 +156,7 @@ class _Epoch:
 class Plan:
     """All steps of a run, from 1 to `steps`. Raises nothing; an encoded artifact has at least one instance."""
 
-    def __init__(self, examples: Examples, recipe: Recipe, seed: int) -> None:
+    def __init__(self, examples: EncodedInstances, recipe: Recipe, seed: int) -> None:
         self.examples, self.recipe, self.seed = examples, recipe, seed
         self.per_epoch = math.ceil(len(examples.train) / recipe.batch_size)
         whole_epochs, part = int(recipe.epochs), recipe.epochs - int(recipe.epochs)
@@ -217,12 +217,12 @@ class Plan:
         return columns[np.argsort(rank[group], kind="stable")]
 
 
-def pairs(examples: Examples, draws: Iterable[Draw]) -> list[Pair]:
+def pairs(examples: EncodedInstances, draws: Iterable[Draw]) -> list[Pair]:
     """Prompt and target ids of what was drawn, as views."""
     return [(examples.prompt(d.example, d.variant), examples.target(d.example, d.reference)) for d in draws]
 
 
-def units(examples: Examples, groups: Sequence[Group], budget: int) -> list[Unit]:
+def units(examples: EncodedInstances, groups: Sequence[Group], budget: int) -> list[Unit]:
     """Forward passes of groups of like length, longest first: rows times the longest is at most `budget`; see LIKE for
     how much of it is padding.
 
@@ -244,7 +244,7 @@ def units(examples: Examples, groups: Sequence[Group], budget: int) -> list[Unit
     return _passes(rows, budget)
 
 
-def text_units(examples: Examples, draws: Sequence[Draw], budget: int, length: int) -> list[Unit]:
+def text_units(examples: EncodedInstances, draws: Sequence[Draw], budget: int, length: int) -> list[Unit]:
     """Forward passes of texts, packed into rows of at most `length` tokens, and of at most `budget`."""
     lengths = [packed_length(pairs(examples, [draw])) for draw in draws]
     rows = [

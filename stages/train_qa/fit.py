@@ -44,7 +44,7 @@ TOKENS = 16_384
 SHOWN = 20
 
 
-class Example(NamedTuple):
+class SpanExample(NamedTuple):
     """A question, its passage with its title, its answers ("" for none), and the spans of characters that are right."""
 
     question: str
@@ -60,7 +60,7 @@ class Target(NamedTuple):
     spans: tuple[tuple[int, int], ...]
 
 
-def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Path) -> list[Example]:
+def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Path) -> list[SpanExample]:
     """Return the examples of questions. Raises NightjarError if one has no passage, or not the part `spans`."""
     example_list = []
     for question in questions:
@@ -76,7 +76,7 @@ def examples(reader: ExtractiveReader, questions: Sequence[Question], source: Pa
         passage = titled_passage(parts["title"], parts["passage"])
         before = len(passage) - len(parts["passage"])
         spans = tuple((before + start, before + end) for start, end in parts["spans"])
-        example_list.append(Example(parts["question"], passage, question.references, spans))
+        example_list.append(SpanExample(parts["question"], passage, question.references, spans))
     return example_list
 
 
@@ -91,8 +91,8 @@ class Fit:
         reader: ExtractiveReader,
         recipe: QaReader,
         seed: int,
-        train: Sequence[Example],
-        dev: Sequence[Example],
+        train: Sequence[SpanExample],
+        dev: Sequence[SpanExample],
         work: Path,
     ) -> None:
         self.reader, self.recipe, self.seed, self.dev, self.work = reader, recipe, seed, dev, work
@@ -223,7 +223,7 @@ def span_loss(start: torch.Tensor, end: torch.Tensor, target: Target) -> torch.T
     return total - scores[right[:, 0], right[:, 1]].logsumexp(0)
 
 
-def _targets(reader: ExtractiveReader, example: Example) -> Iterator[Target]:
+def _targets(reader: ExtractiveReader, example: SpanExample) -> Iterator[Target]:
     for window in reader.windows(example.question, example.passage):
         answer_tokens = {tokens for span in example.spans if (tokens := window.tokens(*span))}
         # Of an answer that is too long for a span its beginning is learnt.

@@ -23,7 +23,7 @@ from nightjar.models.reader import (
 from nightjar.models.reader.reader_tokens import PADDED
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import ReaderRecipe
-from stages.train_reader.sides import Examples, Task
+from stages.train_reader.sides import ReaderExamples, ReaderTask
 
 # As published (Guo et al. 2023). The rate has no warm-up.
 WEIGHT_DECAY, CLIP = 0.01, 1.0
@@ -32,7 +32,7 @@ FRESH_RATE = 10.0
 
 
 @dataclass
-class Trained:
+class TrainedReader:
     """The weights of the best step, the loss of each step (nats a token), and the accuracy on dev by step."""
 
     weights: dict[str, torch.Tensor]
@@ -49,7 +49,7 @@ class Side:
         base: UntrainedReader,
         recipe: ReaderRecipe,
         states: FrozenStates | LiveStates,
-        examples: Examples,
+        examples: ReaderExamples,
         first: int,
     ) -> None:
         self._reader, self._states, self._examples = base.reader, states, examples
@@ -90,7 +90,9 @@ class Side:
         return right / len(lengths)
 
 
-def fit(base: UntrainedReader, recipe: ReaderRecipe, task: Task, seed: int, work: Path) -> Trained:
+def fit(
+    base: UntrainedReader, recipe: ReaderRecipe, task: ReaderTask, seed: int, work: Path
+) -> TrainedReader:
     """Train the reader of one task, from the weights that `base` has now; `work` is a folder for a large file.
 
     The weights that are kept are those with the highest accuracy on the dev side, the earliest of equal ones; those of
@@ -116,7 +118,7 @@ def fit(base: UntrainedReader, recipe: ReaderRecipe, task: Task, seed: int, work
                 states = stack.enter_context(FrozenStates(reader.eval(), inputs, work / "states.f16"))
         train = Side(base, recipe, states, task.train, 0)
         dev = Side(base, recipe, states, task.dev, sum(map(len, task.train.inputs)))
-        trained = Trained({})
+        trained = TrainedReader({})
         optimizer = _optimizer(base, learning, recipe.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / recipe.max_steps)
         for step, batch in zip(

@@ -20,8 +20,8 @@ from nightjar.models.engine.loading import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import Stage, log
-from stages.train_reader.fit import Trained, fit
-from stages.train_reader.sides import Task, read_tasks
+from stages.train_reader.fit import TrainedReader, fit
+from stages.train_reader.sides import ReaderTask, read_tasks
 
 # Trained tasks of a run that is not finished, and its large file of states.
 
@@ -112,7 +112,7 @@ def publish(work: Path, output: Path, record: dict[str, Any]) -> None:
         (directory / RECORD).write_text(text, encoding="utf-8")
 
 
-def _curve(trained: Trained) -> str:
+def _curve(trained: TrainedReader) -> str:
     """One JSON line a step: its loss, and the accuracy on dev where it was measured."""
     rows = [
         {"step": step, "loss": loss} | ({"dev_accuracy": trained.dev[step]} if step in trained.dev else {})
@@ -121,7 +121,7 @@ def _curve(trained: Trained) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def _facts(task: Task, trained: Trained) -> dict[str, Any]:
+def _facts(task: ReaderTask, trained: TrainedReader) -> dict[str, Any]:
     return {
         "train_questions": len(task.train),
         "dev_questions": len(task.dev),

@@ -27,7 +27,7 @@ from nightjar.search.rankings import Side
 
 
 @dataclass(frozen=True)
-class Examples:
+class ReaderExamples:
     """Questions of one side of a task: the ids of their inputs, ln p of each input, and the places of their answers."""
 
     inputs: list[list[list[int]]]
@@ -39,18 +39,18 @@ class Examples:
 
 
 @dataclass(frozen=True)
-class Task:
+class ReaderTask:
     """A task, the text that each answer is written as, and its sides."""
 
     name: str
     targets: Mapping[str, str]
-    train: Examples
-    dev: Examples
+    train: ReaderExamples
+    dev: ReaderExamples
 
 
 def read_tasks(
     card: QuestionSet, inputs: ReaderInputs, recipe: ReaderRecipe, seed: int, tokens: ReaderTokenizer
-) -> tuple[list[Task], int]:
+) -> tuple[list[ReaderTask], int]:
     """The tasks with training questions, in their order, and the number of training and dev questions in all.
 
     Raises NightjarError for a benchmark without training questions, for an answer that a task does not have or that no
@@ -88,7 +88,7 @@ def read_tasks(
                 for side_questions in pool_sides[side].values()
                 for question in side_questions
             }
-    examples: dict[tuple[str, Side], Examples] = {}
+    examples: dict[tuple[str, Side], ReaderExamples] = {}
     for side, questions in sides.items():
         chosen = [
             question for question in _of(questions, tasks) if not pools or (side, question.key) in drawn
@@ -112,7 +112,7 @@ def read_tasks(
             pairs = [pair for pair in zip(chosen, read, strict=True) if pair[0].task_id == task]
             examples[task, side] = _examples(pairs, list(targets[task]), tokens, recipe.text_maxlength)
     return [
-        Task(task, targets[task], examples[task, "train"], examples[task, "dev"]) for task in tasks
+        ReaderTask(task, targets[task], examples[task, "train"], examples[task, "dev"]) for task in tasks
     ], count
 
 
@@ -122,8 +122,8 @@ def _of(questions: Sequence[Question], tasks: Sequence[str]) -> list[Question]:
 
 def _examples(
     pairs: Sequence[tuple[Question, Read]], names: Sequence[str], tokens: ReaderTokenizer, text_maxlength: int
-) -> Examples:
-    return Examples(
+) -> ReaderExamples:
+    return ReaderExamples(
         [read.ids(tokens, text_maxlength) for _, read in pairs],
         [read.prior for _, read in pairs],
         [names.index(question.references[0]) for question, _ in pairs],

@@ -17,7 +17,7 @@ from nightjar.benchmarks.protoqa.clusters import (
 )
 from nightjar.benchmarks.protoqa.filters import labels
 from nightjar.benchmarks.question import Question, Record, Refused
-from nightjar.benchmarks.rows import InvalidRow, Row, json_lines, lines, records
+from nightjar.benchmarks.rows import InvalidRow, SourceRow, json_lines, lines, records
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at, quote_short, read_object
@@ -88,7 +88,7 @@ def _pairs(path: Path, finetune: bool) -> Iterator[Record | Refused]:
             raise InvalidRow("the answer is blank" if parts["question"] else "the question is blank")
         return Record(path.stem, id, path.name, parts, (answer,))
 
-    rows = (Row(number, line, line.decode("utf-8", "backslashreplace")) for number, line in lines(path))
+    rows = (SourceRow(number, line, line.decode("utf-8", "backslashreplace")) for number, line in lines(path))
     return records(path.name, rows, None, record)
 
 

@@ -14,7 +14,7 @@ from nightjar.benchmarks.protoqa.formats import NAME, load
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
 from nightjar.benchmarks.question_set import OTHERS, Files, QuestionSet, Task, TrainingSide
-from nightjar.benchmarks.readers import Readers
+from nightjar.benchmarks.readers import FileReaders
 from nightjar.benchmarks.sides import Sides
 from nightjar.benchmarks.submission import RankedLists
 from nightjar.core import contracts
@@ -137,7 +137,7 @@ class ProtoQAQuestions(QuestionSet):
         unanswered="left out",
     )
     tasks = {OTHERS: Task(kind="sample")}  # noqa: RUF012
-    readers = Readers(formats.predictions, formats.references, formats.reference, formats.questions)
+    readers = FileReaders(formats.predictions, formats.references, formats.reference, formats.questions)
     # As the published predictions (protoqa-evaluator).
     submission = RankedLists(
         (NAME,),

@@ -19,7 +19,7 @@ from nightjar.benchmarks.rows import (
     FIX,
     InvalidRow,
     JsonObject,
-    Row,
+    SourceRow,
     distinct,
     files_of,
     items,
@@ -148,7 +148,7 @@ def load_asdiv(folder: Path) -> Rows:
         return Record(ASDIV, id, file, parts, (_field(problem, "Answer"),))
 
     problems = (
-        Row(number, problem, ET.tostring(problem, encoding="unicode").strip())
+        SourceRow(number, problem, ET.tostring(problem, encoding="unicode").strip())
         for number, problem in enumerate(_problems(folder / file), start=1)
     )
     return records(file, problems, lambda problem: text(problem.get("ID"), "ID"), record)

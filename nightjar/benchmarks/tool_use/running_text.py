@@ -11,7 +11,7 @@ from nightjar.benchmarks.question import Record, Refused
 from nightjar.benchmarks.rows import (
     InvalidRow,
     JsonObject,
-    Row,
+    SourceRow,
     files_of,
     json_lines,
     read_text,
@@ -34,7 +34,7 @@ def load_wikitext(folder: Path) -> Rows:
     for path in files_of(folder, WIKITEXT, ("*.tokens", "*.txt")):
         file = path.relative_to(folder).as_posix()
         articles = (
-            Row(number, {"id": f"{path.stem}-{number:04d}", "title": title, "text": article}, article)
+            SourceRow(number, {"id": f"{path.stem}-{number:04d}", "title": title, "text": article}, article)
             for number, (title, article) in enumerate(_articles(read_text(path)), start=1)
         )
         yield from records(file, articles, lambda row: str(row["id"]), partial(_running_text, WIKITEXT, file))
@@ -48,12 +48,12 @@ def load_held_out(folder: Path) -> Rows:
     ids: set[str] = set()
     for path in files_of(folder, HELD_OUT, ("*.txt", "*.jsonl")):
         file = path.relative_to(folder).as_posix()
-        file_rows: Iterable[Row]
+        file_rows: Iterable[SourceRow]
         if path.suffix == ".jsonl":
             file_rows = json_lines(path)
         else:
             content = read_text(path)
-            file_rows = [Row(1, {"id": path.stem, "title": path.stem, "text": content}, content)]
+            file_rows = [SourceRow(1, {"id": path.stem, "title": path.stem, "text": content}, content)]
         yield from records(file, file_rows, "id", partial(_running_text, HELD_OUT, file), ids)
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from nightjar.benchmarks.question import Refused
-from nightjar.benchmarks.rows import InvalidRow, Row, need, objects_of
+from nightjar.benchmarks.rows import InvalidRow, SourceRow, need, objects_of
 from nightjar.benchmarks.zeroscrolls.sources import SEED, Draft
 from nightjar.core.json_text import is_text, quote_short
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 REVIEWS, ORDERS, SUMMARIES = 50, 4, range(3, 87)
 
 
-def space_digest(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
+def space_digest(rows: Sequence[SourceRow], file: str) -> Iterator[Draft | Refused]:
     """An example for each hotel with at least REVIEWS reviews that are positive (5, 4) or negative (2, 1).
 
     REVIEWS of them are drawn, those with a rating of 3 not among them. The reference is the percentage of positive
@@ -50,7 +50,7 @@ def space_digest(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
         yield Draft(hotel, document, [f"{share:g}%"], ratings=ratings[hotel])
 
 
-def book_sum_sort(rows: Sequence[Row], file: str) -> Iterator[Draft | Refused]:
+def book_sum_sort(rows: Sequence[SourceRow], file: str) -> Iterator[Draft | Refused]:
     """ORDERS examples for each book of 3 to 86 summaries: the summaries in a random order, numbered from 1.
 
     Chapters are in the order of their numbers, or of the table if one is not a number. The reference lists the numbers
@@ -94,8 +94,8 @@ def _in_order(chapters: Mapping[str, str]) -> list[str]:
 
 
 def _read(
-    rows: Sequence[Row], read: Callable[[Mapping[str, Any]], T], file: str
-) -> Iterator[tuple[Row, T | Refused]]:
+    rows: Sequence[SourceRow], read: Callable[[Mapping[str, Any]], T], file: str
+) -> Iterator[tuple[SourceRow, T | Refused]]:
     """Each row with what `read` makes of it, or refused."""
     for row in rows:
         try:
@@ -114,7 +114,7 @@ def _cell(row: Mapping[str, Any], key: str) -> str:
     return text.strip()
 
 
-def _reviews(rows: Sequence[Row]) -> Iterator[Row]:
+def _reviews(rows: Sequence[SourceRow]) -> Iterator[SourceRow]:
     """The rows of a table of reviews; of a hotel of SPACE (`entity_id`, `reviews`) one for each of its reviews."""
     for row in rows:
         if row.fault or "reviews" not in row.value:
@@ -129,9 +129,9 @@ def _reviews(rows: Sequence[Row]) -> Iterator[Row]:
             value = {"hotel": row.value.get("entity_id"), "rating": review.get("rating")}
             sentences = review.get("sentences")
             if isinstance(sentences, list) and all(map(is_text, sentences)):
-                yield Row(row.number, value | {"review": " ".join(map(str.strip, sentences))})
+                yield SourceRow(row.number, value | {"review": " ".join(map(str.strip, sentences))})
             else:
-                yield Row(row.number, value, fault="sentences are no texts")
+                yield SourceRow(row.number, value, fault="sentences are no texts")
 
 
 def _review(row: Mapping[str, Any]) -> tuple[str, int, str]:

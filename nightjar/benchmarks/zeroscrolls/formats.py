@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.rows import ENDINGS, InvalidRow, Row, rows
+from nightjar.benchmarks.rows import ENDINGS, InvalidRow, SourceRow, rows
 from nightjar.benchmarks.zeroscrolls.aggregation import TABLES
 from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, LongExample, built, published
 from nightjar.benchmarks.zeroscrolls.sources import Draft, drafts, sampled
@@ -70,7 +70,7 @@ def _read(task: str, path: Path, file: str, draft_files: dict[Draft, str]) -> It
     Examples of a source set are added to `draft_files`.
     """
     merged: dict[str, _Merged] = {}
-    table: list[Row] = []
+    table: list[SourceRow] = []
     for row in rows(path):
         try:
             if not row.fault and _PUBLISHED & row.value.keys():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nightjar.benchmarks.question import drawn
-from nightjar.benchmarks.rows import InvalidRow, Row, need, objects_of
+from nightjar.benchmarks.rows import InvalidRow, SourceRow, need, objects_of
 from nightjar.core.json_text import is_text, quote_short
 
 T = TypeVar("T")
@@ -200,7 +200,7 @@ BUILDERS: Mapping[str, Builder] = {
 }
 
 
-def drafts(task: str, path: Path, row: Row) -> list[Draft]:
+def drafts(task: str, path: Path, row: SourceRow) -> list[Draft]:
     """The examples of a row of a task's source set. Raises InvalidRow if the row cannot be used."""
     if row.fault:
         raise InvalidRow(row.fault)

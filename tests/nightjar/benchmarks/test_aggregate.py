@@ -20,7 +20,7 @@ from nightjar.benchmarks.aggregate import (
     improvements,
 )
 from nightjar.benchmarks.registry import load_benchmark
-from nightjar.benchmarks.scores import Key, SystemScores, from_rows
+from nightjar.benchmarks.scores import InstanceKey, SystemScores, from_rows
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import Bootstrap, matthews
@@ -125,7 +125,7 @@ def test_a_metric_of_several_parts() -> None:
         levels=("overall",),
         main_metric=lambda category="": metric,
     )
-    keys = [Key("default", "c", "t", str(number)) for number in range(60)]
+    keys = [InstanceKey("default", "c", "t", str(number)) for number in range(60)]
     scores = [SystemScores(name, keys, {"predicted": values, "gold": gold}) for name, values in made.items()]
     expected = {name: round(100 * float(np.corrcoef(values, gold)[0, 1]), 4) for name, values in made.items()}
     lines = aggregate(own, scores, BOOTSTRAP)
@@ -150,7 +150,7 @@ def test_improvements_are_by_the_first_metric_that_a_task_has() -> None:
         levels=("overall",),
         main_metric=lambda category="": metrics[0],
     )
-    keys = [Key(task, "c", task, str(number)) for task in ("labels", "sums") for number in range(40)]
+    keys = [InstanceKey(task, "c", task, str(number)) for task in ("labels", "sums") for number in range(40)]
     none, gold = np.full(40, np.nan), rng.integers(0, 2, 40).astype(float)
     scores = [
         SystemScores(
@@ -181,7 +181,7 @@ def test_category_name() -> None:
 def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:
     """A text without a likelihood: the pairs are of the others, whatever the order of the instances."""
     tool_use = load_benchmark("tool_use")
-    keys = [Key("wikitext", "c", "wikitext", str(number)) for number in range(4)]
+    keys = [InstanceKey("wikitext", "c", "wikitext", str(number)) for number in range(4)]
     ours = {"nll": np.array([1.0, np.nan, 3, 4]), "tokens": np.array([2.0, np.nan, 2, 2])}
     theirs = {"nll": np.array([8.0, 6, 5, np.nan]), "tokens": np.array([2.0, 2, 2, np.nan])}
     scores = [
@@ -200,7 +200,7 @@ def test_an_instance_that_one_system_lacks_is_compared_for_neither() -> None:
 def test_group_and_by_track_give_the_places_in_their_order(
     names: list[tuple[str, str, str]], source: random.Random
 ) -> None:
-    keys = [Key(*one, str(number)) for number, one in enumerate(names)]
+    keys = [InstanceKey(*one, str(number)) for number, one in enumerate(names)]
     places = [place for place in range(len(keys)) if source.random() < 0.7]
     cells = {cell: members.tolist() for cell, members in group(keys, places, ("overall", "task")).items()}
     assert cells.pop(("overall", "overall")) == places

@@ -11,7 +11,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, by_track, compare, reported_mean
 from nightjar.benchmarks.average import mean_difference, mean_of_tasks, mean_score, mean_title
 from nightjar.benchmarks.benchmark import Average
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.core import contracts
 from nightjar.statistics import Bootstrap, geometric_mean
 from nightjar.statistics.metric import Metric
@@ -34,7 +34,9 @@ SIZES = {"a": 30, "b": 60}
 
 def system(name: str, seed: int, better: float = 0.0, sizes: dict[str, int] = SIZES) -> SystemScores:
     rng = np.random.default_rng(seed)
-    keys = [Key(task, "", task, str(number)) for task, size in sizes.items() for number in range(size)]
+    keys = [
+        InstanceKey(task, "", task, str(number)) for task, size in sizes.items() for number in range(size)
+    ]
     of_a = np.array([key.task_id == "a" for key in keys])
     parts = {part: np.where(of_a, rng.random(len(keys)), np.nan) for part in ("r1", "r2")}
     parts["accuracy"] = np.where(of_a, np.nan, (rng.random(len(keys)) < 0.5 + better).astype(float))

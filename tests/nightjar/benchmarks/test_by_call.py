@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import called, split_by_call
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 
 BENCHMARK = registry.load_benchmark("tool_use")
 
 
 def scores(values: dict[str, list[float]]) -> SystemScores:
     """The accuracy of answers, by task."""
-    keys = [Key(task, "c", task, str(n)) for task, listed in values.items() for n in range(len(listed))]
+    keys = [
+        InstanceKey(task, "c", task, str(n)) for task, listed in values.items() for n in range(len(listed))
+    ]
     accuracy = np.array([value for listed in values.values() for value in listed])
     return SystemScores("toolformer", keys, {"accuracy": accuracy})
 
@@ -38,7 +40,7 @@ def test_by_hand() -> None:
 
 
 def test_texts_are_left_out() -> None:
-    keys = [Key(task, "c", task, "0") for task in ("svamp", "wikitext")]
+    keys = [InstanceKey(task, "c", task, "0") for task in ("svamp", "wikitext")]
     parts = {"accuracy": [1, math.nan], "nll": [math.nan, 5], "tokens": [math.nan, 2]}
     made = SystemScores("s", keys, {name: np.array(values, dtype=float) for name, values in parts.items()})
     (only,) = split_by_call(BENCHMARK, made, {("wikitext", "0"): frozenset({"QA"})})

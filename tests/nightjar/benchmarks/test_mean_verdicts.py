@@ -8,7 +8,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare
 from nightjar.benchmarks.mean_verdicts import judge_all
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.statistics import Bootstrap, Metric, holm, verdict
 
 SIZES = {"svamp": 12, "asdiv": 15, "dateset": 9}
@@ -49,7 +49,9 @@ def test_the_mean_has_the_numbers_of_the_tables_and_the_tasks_are_too_few() -> N
         "n<20: 9 instances",
     }
     assert (mean["track"], mean["metric"], mean["system"], mean["n"]) == ("accuracy", "accuracy", "mine", 36)
-    keys = [Key(task, "", task, f"{number:02d}") for task, size in SIZES.items() for number in range(size)]
+    keys = [
+        InstanceKey(task, "", task, f"{number:02d}") for task, size in SIZES.items() for number in range(size)
+    ]
     systems = [
         SystemScores(name, keys, {"accuracy": np.concatenate(list(values.values()))})
         for name, values in (("now", now), ("before", before))

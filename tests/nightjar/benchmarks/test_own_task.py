@@ -45,7 +45,7 @@ def made(folder: Path, text: str, rows: list[dict[str, Any]]) -> Benchmark:
     """The card of a task file with these rows beside it."""
     file = folder / "task.yaml"
     file.write_text(text.lstrip())
-    name = own_task.TaskFile.model_validate(own_task.parse(text, file)).data
+    name = own_task.YamlTask.model_validate(own_task.parse(text, file)).data
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return own_task.task_benchmark(file)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks.task_file import (
-    Refused,
+    RefusedRow,
     TaskFile,
     UnreadableFile,
     read_any,
@@ -213,7 +213,7 @@ def test_the_two_readers_agree_and_no_row_is_lost(instances: list[Any], head: di
         assert fast.instances.equals(exact.instances)
 
 
-def told(row: Refused) -> tuple[Any, ...]:
+def told(row: RefusedRow) -> tuple[Any, ...]:
     return row.reason, row.id, row.detail, json.loads(row.raw)
 
 

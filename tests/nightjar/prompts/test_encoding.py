@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.prompts.encoding import Tokenizer, encode
+from nightjar.prompts.encoding import PromptTokenizer, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe, load
 from tests.nightjar.prompts.options import options
 
@@ -44,7 +44,7 @@ TASK = {
 
 def test_golden(golden: Path) -> None:
     data = json.loads((golden / "sni_encoding.json").read_text())
-    tokenizers: dict[str, Tokenizer] = {"whitespace": Whitespace(), "gpt2": Gpt2Bpe()}
+    tokenizers: dict[str, PromptTokenizer] = {"whitespace": Whitespace(), "gpt2": Gpt2Bpe()}
     for case in data["cases"]:
         task, config = data["tasks"][case["task"]], case["config"]
         encoded = encode(

@@ -11,7 +11,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Call, Request, Text, Tool, call_losses, make
-from nightjar.tools.annotate import Annotated, Annotator, Candidate, Settings
+from nightjar.tools.annotate import Annotated, AnnotationSettings, Annotator, Candidate
 from nightjar.tools.filter import Tokens
 from tests import plain_annotation as plain
 from tests.nightjar.tools.conftest import Script
@@ -19,7 +19,7 @@ from tests.nightjar.tools.conftest import Script
 DAY = date(2023, 1, 30)
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.", day=DAY)
 TARGET = Text("There are 96 pens.", "Input: 8 boxes of 12 pens.\nOutput:")
-SETTINGS = Settings(
+SETTINGS = AnnotationSettings(
     sampling_threshold=0.0,
     positions=3,
     samples=4,

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Request, Text, Tool, Toolbox, insert, make, remove
-from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, Annotator, Settings
+from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, AnnotationSettings, Annotator
 from nightjar.tools.filter import Tokens, weighted_loss
 from nightjar.tools.syntax import find, write
 from nightjar.tools.windows import Window, windows
 from tests import plain_annotation as plain
 from tests.nightjar.tools.conftest import Script
 
-SETTINGS = Settings(
+SETTINGS = AnnotationSettings(
     sampling_threshold=0.0, positions=99, samples=1, temperature=1.0, max_call_tokens=6, max_text_tokens=64
 )
 

@@ -13,7 +13,7 @@ from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.loading import load, prepare
 from nightjar.prompts.tool_prompts import head, instructions
 from nightjar.tools import Call, Text, Toolbox, make
-from nightjar.tools.annotate import Annotator, Settings
+from nightjar.tools.annotate import AnnotationSettings, Annotator
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Placed, Tokens, losses_at
 from tests import plain_annotation as plain
@@ -91,7 +91,7 @@ def test_samples_are_those_of_texts_read_alone(lm: LanguageModel, real_data: Pat
     annotator = Annotator(
         lm,
         tool,
-        Settings(
+        AnnotationSettings(
             sampling_threshold=0.0,
             positions=1,
             samples=2,

@@ -12,8 +12,8 @@ import pytest
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.text_trees import SampledText, SampleStart, TextTrees
 from nightjar.tools import Losses, Text, make
-from nightjar.tools.annotate import Annotator, Settings
-from stages.augment.texts import Source, row
+from nightjar.tools.annotate import AnnotationSettings, Annotator
+from stages.augment.texts import AnnotatedText, row
 
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.")
 TARGET = Text("There are 96 pens.", "Input: 8 boxes of 12 pens.\nOutput:")
@@ -35,7 +35,7 @@ def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.
     annotator = Annotator(
         lm,
         make("calculator"),
-        Settings(
+        AnnotationSettings(
             sampling_threshold=0.0,
             positions=99,
             samples=3,
@@ -45,7 +45,7 @@ def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.
         ),
     )
     found = annotator.annotate([TEXT, TARGET], ["seed0", "seed1"])
-    sources = [Source("corpus", None, "d", 0, TEXT), Source("train", "t", "i", 1, TARGET)]
+    sources = [AnnotatedText("corpus", None, "d", 0, TEXT), AnnotatedText("train", "t", "i", 1, TARGET)]
     # The digest is of rows that said what the filter makes of a measured call.
     rows = [
         row("calculator", source, candidate)

@@ -12,7 +12,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
@@ -29,11 +29,11 @@ TRACKS = {"task3": "xlingual"}
 RIGHT = {"task1": [1.0, 0.5, 0.0, 1.0], "task2": [0.25], "task3": [1.0, 1.0]}
 
 
-def keys() -> Iterable[tuple[Key, dict[str, Any]]]:
+def keys() -> Iterable[tuple[InstanceKey, dict[str, Any]]]:
     for task, count in TASKS.items():
         for at in range(count):
             row = {"dataset": "tasks", "file": f"{task}.jsonl", "task_id": task, "id": f"{task}-{at}"}
-            yield Key(TRACKS.get(task, "default"), "Question Answering", task, row["id"]), row
+            yield InstanceKey(TRACKS.get(task, "default"), "Question Answering", task, row["id"]), row
 
 
 def scored(system: str) -> SystemScores:
@@ -137,7 +137,9 @@ def test_a_baseline_has_no_predictions(project: Path) -> None:
 def test_a_mean_of_tasks_has_the_rows_of_all(workdir: Path) -> None:
     card = registry.load_benchmark("zeroscrolls")
     assert card.average
-    instances = [Key(track, "", track, f"{track}-{at}") for track in card.average.tracks for at in range(2)]
+    instances = [
+        InstanceKey(track, "", track, f"{track}-{at}") for track in card.average.tracks for at in range(2)
+    ]
     parts: dict[str, np.ndarray] = {
         part: np.full(len(instances), np.nan)
         for metric in card.metrics

@@ -11,7 +11,7 @@ from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
 from nightjar.tools.calculator import RELATED
 from nightjar.tools.filter import Losses
-from stages.augment.texts import Source, draw, from_documents, from_instances, row, suited
+from stages.augment.texts import AnnotatedText, draw, from_documents, from_instances, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")
 
@@ -47,7 +47,7 @@ def test_texts_of_more_words_are_left_out() -> None:
 def test_the_day_of_a_text() -> None:
     day = date(2023, 1, 30)
     documents = from_documents([{"id": "d", "text": " It is 2020-01-01. ", "date": day}])
-    assert documents == [Source("corpus", None, "d", 0, Text("It is 2020-01-01.", day=day))]
+    assert documents == [AnnotatedText("corpus", None, "d", 0, Text("It is 2020-01-01.", day=day))]
     (target,) = from_instances(
         [{"task_id": "t", "id": "i", "input": " On 30 January 2023", "outputs": [" x "]}]
     )
@@ -69,7 +69,7 @@ def test_rows(
     call: Call | None, result: str | None, losses: Losses | None, written: str, status: str
 ) -> None:
     candidate = Candidate(3, 7, 0.25, "so (unfinished)", call, result, losses)
-    made = row("calculator", Source("train", "t", "i", 1, Text("body")), candidate)
+    made = row("calculator", AnnotatedText("train", "t", "i", 1, Text("body")), candidate)
     assert list(made) == contracts.CANDIDATES.schema.names
     assert (made["call"], made["result"], made["status"]) == (written, result, status)
     assert (made["token"], made["offset"], made["probability"]) == (3, 7, 0.25)

@@ -31,7 +31,7 @@ from nightjar.core.contracts import (
     TRAIN_QUESTIONS,
 )
 from stages.contamination.build import BenchmarkTexts, build
-from stages.contamination.overlaps import OverlapFinder, Source
+from stages.contamination.overlaps import OverlapFinder, TrainingText
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.made_benchmark import changed
@@ -68,7 +68,7 @@ def test_overlaps_are_those_by_hand(
     references = pa.array([row[1] for row in test], pa.list_(pa.string()))
     held = OverlapFinder(pa.array([[row[0]] for row in test], pa.list_(pa.string())), references, n)
     for number, (side, text) in enumerate(training):
-        held.add(side, pa.array([text]), [Source(None, str(number), "text")].__getitem__)
+        held.add(side, pa.array([text]), [TrainingText(None, str(number), "text")].__getitem__)
     found = {(it.row, it.part, it.side): it for it in held.overlaps()}
     wanted = {}
     for row, (text, outputs) in enumerate(test):
@@ -99,7 +99,7 @@ def test_a_short_input_is_found_inside_a_longer_text(inputs: list[str], training
     of = pa.list_(pa.string())
     held = OverlapFinder(pa.array([[text] for text in inputs], of), pa.array([], of), n, shortest=2)
     for number, text in enumerate(training):
-        held.add("train", pa.array([text]), [Source(None, str(number), "text")].__getitem__)
+        held.add("train", pa.array([text]), [TrainingText(None, str(number), "text")].__getitem__)
     found = {
         it.row: it.source.id for it in held.overlaps() if it.kind == "whole" and len(it.text.split()) > 1
     }

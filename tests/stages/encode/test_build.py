@@ -20,7 +20,7 @@ from nightjar.params.train import RecipeInputs
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
 from stages.encode import build as build_module
-from stages.encode.build import Build, Sources
+from stages.encode.build import Build, InputFolders
 from tests.conftest import ROOT
 from tests.stages.rows import instance as row
 from tests.tiny_models import encoder_decoder
@@ -48,7 +48,7 @@ SUPERVISED = [row("c", "c9", "a goose", "honk")]
 
 
 @pytest.fixture()
-def sources(tmp_path: Path) -> Sources:
+def sources(tmp_path: Path) -> InputFolders:
     with ArtifactWriter(tmp_path / "ingested") as writer:
         writer.write(contracts.TASKS, list(TASKS.values()))
     with ArtifactWriter(tmp_path / "split") as writer:
@@ -71,7 +71,9 @@ def sources(tmp_path: Path) -> Sources:
             for rank in (2, 1)
         ]
         writer.write(contracts.EVIDENCE, found)
-    return Sources(tmp_path / "split", tmp_path / "ingested", tmp_path / "merged", tmp_path / "retrieved")
+    return InputFolders(
+        tmp_path / "split", tmp_path / "ingested", tmp_path / "merged", tmp_path / "retrieved"
+    )
 
 
 def recipe(**changes: Any) -> RecipeInputs:
@@ -79,7 +81,11 @@ def recipe(**changes: Any) -> RecipeInputs:
 
 
 def encode(
-    sources: Sources, output: Path, model: Path, chosen: RecipeInputs, options: Encoding = SETTINGS.encoding
+    sources: InputFolders,
+    output: Path,
+    model: Path,
+    chosen: RecipeInputs,
+    options: Encoding = SETTINGS.encoding,
 ) -> tuple[Tokenizer, list[dict[str, Any]]]:
     tokenizer = load_tokenizer(model)
     work = Build(sources, chosen, options, tokenizer)
@@ -92,7 +98,7 @@ def encode(
 
 @pytest.mark.parametrize("batch", [2, 512])
 def test_prompts_and_targets_are_those_of_the_instances(
-    sources: Sources, tiny_model: Path, tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
+    sources: InputFolders, tiny_model: Path, tmp_path: Path, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_module, "ROWS_PER_BATCH", batch)
     tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, recipe(passages=1))
@@ -122,7 +128,9 @@ def test_prompts_and_targets_are_those_of_the_instances(
     assert len(rows[5]["targets"][0]) == 129
 
 
-def test_the_mixed_mode_has_the_five_variants(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+def test_the_mixed_mode_has_the_five_variants(
+    sources: InputFolders, tiny_model: Path, tmp_path: Path
+) -> None:
     options = SETTINGS.encoding.model_copy(update={"mixed": True})
     chosen = recipe(calls=None, passages=0)
     tokenizer, rows = encode(sources, tmp_path / "out", tiny_model, chosen, options)
@@ -134,7 +142,7 @@ def test_the_mixed_mode_has_the_five_variants(sources: Sources, tiny_model: Path
     assert "Calculator" not in tokenizer.decode(rows[3]["targets"][1])
 
 
-def test_an_encoder_decoder_keeps_the_published_form(sources: Sources, tmp_path: Path) -> None:
+def test_an_encoder_decoder_keeps_the_published_form(sources: InputFolders, tmp_path: Path) -> None:
     (tmp_path / "t5").mkdir()
     options = SETTINGS.encoding.model_copy(update={"max_target_length": 16})
     chosen = recipe(data="supervised", calls=None, passages=0)
@@ -151,17 +159,19 @@ def test_an_encoder_decoder_keeps_the_published_form(sources: Sources, tmp_path:
     assert pa.ipc.open_file(source).schema.metadata == {b"encoder_decoder": b"true"}
 
 
-def test_nothing_to_train_on_is_told(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+def test_nothing_to_train_on_is_told(sources: InputFolders, tiny_model: Path, tmp_path: Path) -> None:
     with ArtifactWriter(tmp_path / "empty") as writer:
         for contract in (contracts.TRAIN, contracts.DEV, contracts.SUPERVISED):
             writer.write(contract, [])
-    empty = Sources(tmp_path / "empty", sources.ingested, None, None)
+    empty = InputFolders(tmp_path / "empty", sources.ingested, None, None)
     with pytest.raises(NightjarError, match=r"no instances to train on; .*split\.test_instances_per_task"):
         encode(empty, tmp_path / "out", tiny_model, recipe(data="supervised"))
     assert not (tmp_path / "out").exists()
 
 
-def test_instances_of_the_test_tasks_of_one_track(sources: Sources, tiny_model: Path, tmp_path: Path) -> None:
+def test_instances_of_the_test_tasks_of_one_track(
+    sources: InputFolders, tiny_model: Path, tmp_path: Path
+) -> None:
     """The supervised upper bound of a track is trained on its own test tasks (Wang et al. 2022, section 5.2)."""
     roles = {"c": ("default", "test"), "a": ("default", "train"), "b": ("xlingual", "test")}
     with ArtifactWriter(tmp_path / "both") as writer:

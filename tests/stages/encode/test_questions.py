@@ -19,7 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
 from stages.encode.questions import QuestionBuild
 from stages.train.packing import packed_length
-from stages.train.plan import Examples, Plan, pairs
+from stages.train.plan import EncodedInstances, Plan, pairs
 from tests.conftest import ROOT
 from tests.made_benchmark import BENCHMARK, NAME, changed
 
@@ -76,7 +76,7 @@ def test_an_encoder_decoder_has_its_own_ends(tiny_t5: Path, tmp_path: Path) -> N
 
 def test_questions_with_the_same_prompt_share_it(tiny_model: Path, tmp_path: Path) -> None:
     encode(put(tmp_path / "questions", TRAIN), tmp_path / "out", tiny_model)
-    examples = Examples(tmp_path / "out")
+    examples = EncodedInstances(tmp_path / "out")
     recipe = SETTINGS.train.recipe("combined").model_copy(update={"batch_size": 4, "batch_tokens": 512})
     plan = Plan(examples, recipe, 3)
     seen: Counter[int] = Counter()

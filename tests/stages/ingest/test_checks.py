@@ -16,7 +16,7 @@ from nightjar.benchmarks.task_file import UnreadableFile, ordinary, read_task
 from stages.ingest.check_head import language_names
 from stages.ingest.checks import check_task
 from stages.ingest.documents import Hierarchy
-from stages.ingest.findings import Finding
+from stages.ingest.findings import TaskFinding
 from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")
@@ -60,7 +60,7 @@ def outputs(*texts: str) -> list[Any]:
 
 def findings(
     value: Any, task_id: str = "task001_x", hierarchy: Hierarchy | None = HIERARCHY
-) -> list[Finding]:
+) -> list[TaskFinding]:
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return check_task(data, task_id, hierarchy)[0].findings
 

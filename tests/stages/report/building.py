@@ -17,7 +17,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, improvements, pairs
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.core import contracts, files, paths, tables
 from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.roles import EVALUATION_CATEGORIES
@@ -101,7 +101,7 @@ def asked() -> list[Question]:
 def scored(questions: Sequence[Question], systems: Mapping[str, float]) -> list[SystemScores]:
     """Scores of systems that answer right with about the probability given for each."""
     rng = random.Random(11)
-    keys = [Key(one.track, one.category, one.task_id, one.id) for one in questions]
+    keys = [InstanceKey(one.track, one.category, one.task_id, one.id) for one in questions]
     found = []
     for system, level in systems.items():
         right = np.array(

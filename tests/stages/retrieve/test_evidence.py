@@ -26,7 +26,7 @@ from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.rankings import read_rankings
 from nightjar.search.words import words
 from stages.index.build import build
-from stages.retrieve.evidence import Facts, sources, write_evidence
+from stages.retrieve.evidence import EvidenceFacts, sources, write_evidence
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
@@ -73,7 +73,7 @@ def wanted(passages: int, **more: Any) -> Retrieval:
     return Retrieval(training="data/split", passages=passages, retriever="dense", **more)
 
 
-def write(retriever: Retriever, made: Path, output: Path, passages: int, **per_part: int) -> Facts:
+def write(retriever: Retriever, made: Path, output: Path, passages: int, **per_part: int) -> EvidenceFacts:
     sides = sources(BENCHMARK, made / "questions", made / "split")
     return write_evidence(retriever, BENCHMARK, sides, output, wanted(passages), **per_part)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stages.split.roles import Task, task_of
+from stages.split.roles import TaskTraits, task_of
 
 
 @pytest.fixture(scope="session")
-def real_tasks(real_data: Path) -> list[Task]:
+def real_tasks(real_data: Path) -> list[TaskTraits]:
     tasks = []
     for file in sorted((real_data / "natural-instructions/tasks").glob("*.json")):
         value = json.loads(file.read_text(encoding="utf-8"))

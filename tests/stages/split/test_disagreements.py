@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from stages.split import roles
 from stages.split.disagreements import disagreements
-from stages.split.roles import ROLES, TRACKS, Lists, Task, read_lists
+from stages.split.roles import ROLES, TRACKS, Lists, TaskTraits, read_lists
 
 ENGLISH, GERMAN = ("English",), ("English", "German")
-TEST = Task("task001_books_analogy", ("Word Analogy",), ("books",), True, ENGLISH)
-SHARES = Task("task002_books_question", ("Misc.",), ("books",), True, ENGLISH)
-FREE = Task("task003_news_question", ("Misc.",), ("news",), True, ENGLISH)
-FOREIGN = Task("task004_words_german", ("Misc.",), ("words",), False, GERMAN)
-FOREIGN_TEST = Task("task005_tables_german", ("Data to Text",), ("tables",), False, GERMAN)
+TEST = TaskTraits("task001_books_analogy", ("Word Analogy",), ("books",), True, ENGLISH)
+SHARES = TaskTraits("task002_books_question", ("Misc.",), ("books",), True, ENGLISH)
+FREE = TaskTraits("task003_news_question", ("Misc.",), ("news",), True, ENGLISH)
+FOREIGN = TaskTraits("task004_words_german", ("Misc.",), ("words",), False, GERMAN)
+FOREIGN_TEST = TaskTraits("task005_tables_german", ("Data to Text",), ("tables",), False, GERMAN)
 TASKS = [TEST, SHARES, FREE, FOREIGN, FOREIGN_TEST]
 # What the rule gives on the default track.
 RULE = {"train": {FREE}, "test": {TEST}, "excluded": {SHARES, FOREIGN, FOREIGN_TEST}}
@@ -66,7 +66,7 @@ def test_agreement() -> None:
          "may share its source ('news')"),
     ],
 )  # fmt: skip
-def test_reasons(moved: dict[str, str], task: Task, rule: str, reason: str) -> None:
+def test_reasons(moved: dict[str, str], task: TaskTraits, rule: str, reason: str) -> None:
     (row,) = disagreements(TASKS, {"default": lists(**moved)})
     listed = next(role for start, role in moved.items() if task.task_id.startswith(start))
     found = tuple(row[name] for name in ("track", "task_id", "listed", "rule", "reason"))
@@ -74,7 +74,7 @@ def test_reasons(moved: dict[str, str], task: Task, rule: str, reason: str) -> N
 
 
 def test_a_source_of_a_task_that_only_the_list_lets_test() -> None:
-    other = Task("task006_news_titles", ("Misc.",), ("news",), True, ENGLISH)
+    other = TaskTraits("task006_news_titles", ("Misc.",), ("news",), True, ENGLISH)
     found = disagreements([*TASKS, other], {"default": lists(task003="excluded", task006_news_titles="test")})
     reasons = {row["task_id"]: row["reason"] for row in found}
     assert reasons[FREE.task_id] == (
@@ -83,7 +83,7 @@ def test_a_source_of_a_task_that_only_the_list_lets_test() -> None:
 
 
 def test_both_tracks() -> None:
-    english = Task("task007_tables_german", ("Data to Text",), ("tables",), True, ENGLISH)
+    english = TaskTraits("task007_tables_german", ("Data to Text",), ("tables",), True, ENGLISH)
     given = {
         "default": Lists({TEST.task_id: "test"}, frozenset({"test"})),
         "xlingual": Lists({english.task_id: "test"}, frozenset({"test"})),
@@ -99,7 +99,7 @@ def test_both_tracks() -> None:
     st.dictionaries(st.sampled_from(TASKS), st.sampled_from([*ROLES, "none"])),
     st.sets(st.sampled_from(ROLES)),
 )
-def test_it_names_exactly_the_tasks_that_differ(moved: dict[Task, str], written: set[str]) -> None:
+def test_it_names_exactly_the_tasks_that_differ(moved: dict[TaskTraits, str], written: set[str]) -> None:
     role_of = {task.task_id: role for task, role in moved.items() if role in written}
     given_lists = Lists(role_of, frozenset(written))
     for track in TRACKS:
@@ -115,7 +115,7 @@ def test_it_names_exactly_the_tasks_that_differ(moved: dict[Task, str], written:
         assert all(row["reason"] for row in found)
 
 
-def test_real_data(real_data: Path, real_tasks: list[Task]) -> None:
+def test_real_data(real_data: Path, real_tasks: list[TaskTraits]) -> None:
     """25 training tasks by the rule that the train list leaves out; that their test tasks are absent is why."""
     given = read_lists(real_data / "natural-instructions" / "splits")
     found = disagreements(real_tasks, given)

@@ -16,7 +16,7 @@ from stages.split.roles import (
     ROLES,
     TRACKS,
     Lists,
-    Task,
+    TaskTraits,
     read_lists,
     roles_by_lists,
     roles_by_rule,
@@ -30,7 +30,7 @@ CATEGORIES = st.sampled_from(
 )
 TASKS = st.lists(
     st.builds(
-        Task,
+        TaskTraits,
         NAMES,
         st.lists(CATEGORIES, max_size=2).map(tuple),
         st.lists(st.sampled_from("abcdefgh"), max_size=2).map(tuple),
@@ -57,7 +57,7 @@ CATEGORY_NAMES = {
 }
 
 
-def by_steps(tasks: list[Task], track: str) -> tuple[set[str], set[str], set[str]]:
+def by_steps(tasks: list[TaskTraits], track: str) -> tuple[set[str], set[str], set[str]]:
     """train, test and excluded task ids: steps (a) to (f) of split_tasks.py, one after another."""
     test = {task for task in tasks if CATEGORY_NAMES & set(task.categories)}
     excluded = set()
@@ -74,7 +74,7 @@ def by_steps(tasks: list[Task], track: str) -> tuple[set[str], set[str], set[str
 
 
 @given(TASKS, st.sampled_from(["default", "xlingual"]))
-def test_against_the_steps(tasks: list[Task], track: str) -> None:
+def test_against_the_steps(tasks: list[TaskTraits], track: str) -> None:
     given_roles = roles_by_rule(tasks, track)
     sides = tuple({name for name, role in given_roles.items() if role.role == side} for side in SIDES)
     assert sides == by_steps(tasks, track)
@@ -91,12 +91,12 @@ def test_twelve_categories() -> None:
 
 def test_reasons() -> None:
     tasks = [
-        Task("task001_t", ("Word Analogy",), ("books",), True),
-        Task("task002_shares", ("Misc.",), ("news", "books"), True),
-        Task("task003_german", ("Misc.",), ("talks",), False),
-        Task("task004_german_test", ("Data to Text",), ("films",), False),
-        Task("task006_free", ("Misc.",), (), True),
-        Task(BY_NAME, ("Grammar Error Correction",), ("captions",), True),
+        TaskTraits("task001_t", ("Word Analogy",), ("books",), True),
+        TaskTraits("task002_shares", ("Misc.",), ("news", "books"), True),
+        TaskTraits("task003_german", ("Misc.",), ("talks",), False),
+        TaskTraits("task004_german_test", ("Data to Text",), ("films",), False),
+        TaskTraits("task006_free", ("Misc.",), (), True),
+        TaskTraits(BY_NAME, ("Grammar Error Correction",), ("captions",), True),
     ]
     assert {name: role.reason for name, role in roles_by_rule(tasks, "default").items()} == {
         "task001_t": "evaluation category 'Word Analogy'",
@@ -122,12 +122,12 @@ def test_english_is_english_throughout() -> None:
 
 
 LISTED = [
-    Task("task001_t", ("Word Analogy",), ("books",), True),
-    Task("task002_new", ("Word Analogy",), ("songs",), True),
-    Task("task003_train", ("Misc.",), ("news",), True),
-    Task("task004_free", ("Misc.",), ("papers",), True),
-    Task("task005_shares", ("Misc.",), ("books",), True),
-    Task("task006_named", ("Misc.",), ("books",), True),
+    TaskTraits("task001_t", ("Word Analogy",), ("books",), True),
+    TaskTraits("task002_new", ("Word Analogy",), ("songs",), True),
+    TaskTraits("task003_train", ("Misc.",), ("news",), True),
+    TaskTraits("task004_free", ("Misc.",), ("papers",), True),
+    TaskTraits("task005_shares", ("Misc.",), ("books",), True),
+    TaskTraits("task006_named", ("Misc.",), ("books",), True),
 ]
 
 
@@ -186,7 +186,7 @@ def test_lists_that_contradict_each_other(tmp_path: Path) -> None:
         read_lists(tmp_path)
 
 
-def test_the_rule_gives_the_published_lists(real_data: Path, real_tasks: list[Task]) -> None:
+def test_the_rule_gives_the_published_lists(real_data: Path, real_tasks: list[TaskTraits]) -> None:
     """For the real tasks present: the test lists exactly; of the train list every task.
 
     The rule may let more tasks train than the list, as most test tasks, and so their sources, are not

@@ -11,12 +11,12 @@ import pytest
 from nightjar import params
 from nightjar.params.train import Recipe
 from stages.encode.build import TokenWriter
-from stages.train.plan import Examples
+from stages.train.plan import EncodedInstances
 from tests.conftest import ROOT
 
 # (side, task, id, prompts, targets)
 Instance = tuple[str, str, str, Sequence[Sequence[int]], Sequence[Sequence[int]]]
-Maker = Callable[..., Examples]
+Maker = Callable[..., EncodedInstances]
 
 
 @pytest.fixture()
@@ -26,7 +26,7 @@ def encoded(tmp_path: Path) -> Maker:
 
     def make(
         instances: Sequence[Instance], encoder_decoder: bool = False, folder: Path | None = None
-    ) -> Examples:
+    ) -> EncodedInstances:
         nonlocal made
         made += 1
         artifact = folder or tmp_path / f"encoded-{made}"
@@ -34,7 +34,7 @@ def encoded(tmp_path: Path) -> Maker:
         with TokenWriter(artifact / "tokens", encoder_decoder) as writer:
             for instance in instances:
                 writer.add(*instance)
-        return Examples(artifact)
+        return EncodedInstances(artifact)
 
     return make
 

@@ -23,10 +23,10 @@ from nightjar.tools import Toolbox, answer, make
 from stages.train import loop
 from stages.train.checkpoint import Checkpoints
 from stages.train.fit import _dev_facts
-from stages.train.loop import Dev, Step, Trained, Trainer
+from stages.train.loop import Dev, Step, TrainedModel, Trainer
 from stages.train.model import add_token, loss_of, remove_token, save
 from stages.train.packing import Packed
-from stages.train.plan import Examples
+from stages.train.plan import EncodedInstances
 from tests.stages.train.conftest import Instance, Maker
 
 Recipes = Callable[..., Recipe]
@@ -51,11 +51,11 @@ def instances(lm: LanguageModel, dev: int = 0) -> list[Instance]:
 
 def train(
     lm: LanguageModel,
-    examples: Examples,
+    examples: EncodedInstances,
     recipe: Recipe,
     folder: Path,
     report: Callable[[Step | Dev, int], None] = lambda row, steps: None,
-) -> Trained:
+) -> TrainedModel:
     AcceleratorState._reset_state()
     mixed = "bf16" if (recipe.method, recipe.precision) == ("full", "bfloat16") else "no"
     accelerator = Accelerator(mixed_precision=mixed)
@@ -131,7 +131,7 @@ def test_an_encoder_decoder_learns(
         assert torch.allclose(wanted, got, atol=1e-3)
 
 
-def plain_loss(model: Any, examples: Examples, numbers: list[int]) -> float:
+def plain_loss(model: Any, examples: EncodedInstances, numbers: list[int]) -> float:
     """Mean loss a target token, by transformers' own loss, an instance at a time."""
     total, count = 0.0, 0
     with torch.no_grad():

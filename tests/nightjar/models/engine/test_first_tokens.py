@@ -27,10 +27,10 @@ from nightjar.params.data import Encoding
 from nightjar.prompts.encodings import NAMED
 from nightjar.search.reranker import embed, prompts
 from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, remove
-from nightjar.tools.annotate import Annotator, Settings
+from nightjar.tools.annotate import AnnotationSettings, Annotator
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Tokens
-from stages.encode.build import Encoder
+from stages.encode.build import RecipeEncoder
 from tests import plain_annotation as plain
 from tests.made_tokenizers import KINDS, opt, t5
 from tests.scripted_model import scripted, writes
@@ -137,7 +137,7 @@ def test_calls_of_texts_are_sampled_and_filtered_behind_it(
     lm, tool, text = one[0], Calculator(), Text("The answer is 2 + 3 = 5 days.")
     if len(lm.tokenizer.continuation(" [")) != 1:
         pytest.skip("this kind has no single token for the beginning of a call")
-    settings = Settings(
+    settings = AnnotationSettings(
         sampling_threshold=0.0,
         positions=3,
         samples=1,
@@ -193,7 +193,7 @@ def test_training_reads_what_prediction_reads_and_targets_have_none(
     tokenizer = load_tokenizer(made[kind])
     theirs = AutoTokenizer.from_pretrained(str(made[kind]), local_files_only=True)
     options = Encoding(**NAMED["def"], trim_input=False, max_source_length=400, max_target_length=9)
-    encoder = Encoder(options, 1, tokenizer)
+    encoder = RecipeEncoder(options, 1, tokenizer)
     text = "Definition: The answer.\n\nNow complete the following example -\nInput: a question.\nOutput:"
     whole = theirs(text)["input_ids"]
     assert encoder.prompts(TASK, "a question", ()) == [whole]
@@ -205,7 +205,7 @@ def test_training_reads_what_prediction_reads_and_targets_have_none(
     passage = {"title": "T", "text": "The number"}
     (known,) = encoder.prompts(TASK, "a question", [passage])
     tight = options.model_copy(update={"max_source_length": len(known) + len(theirs(" ")["input_ids"])})
-    assert Encoder(tight, 1, tokenizer).prompts(TASK, "a question", [passage]) == [known]
+    assert RecipeEncoder(tight, 1, tokenizer).prompts(TASK, "a question", [passage]) == [known]
     short = options.model_copy(update={"max_source_length": len(whole) - 3})
-    (cut,) = Encoder(short, 1, tokenizer).prompts(TASK, "a question", ())
+    (cut,) = RecipeEncoder(short, 1, tokenizer).prompts(TASK, "a question", ())
     assert cut[: len(whole) - 4] == whole[: len(whole) - 4]

@@ -13,7 +13,7 @@ import pytest
 
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.protoqa.report import labelled_questions
-from nightjar.benchmarks.scores import Key, SystemScores, from_rows
+from nightjar.benchmarks.scores import InstanceKey, SystemScores, from_rows
 from nightjar.benchmarks.sections import Evaluated, ReportTable, Value
 from nightjar.core import contracts, tables
 from nightjar.core.display import number
@@ -178,7 +178,7 @@ def test_more_than_fits_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_scores_by_label_leave_out_what_has_no_score() -> None:
-    keys = [Key("default", "", one.task_id, one.id) for one in ASKED]
+    keys = [InstanceKey("default", "", one.task_id, one.id) for one in ASKED]
     values = np.arange(len(keys), dtype=float)
     values[0] = np.nan
     found = replace(evaluated([]), scores=[SystemScores("a", keys, {"same/3": values})])

@@ -7,7 +7,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.benchmarks.sections import Interval
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark.findings import opposites
@@ -19,7 +19,7 @@ N = 24
 
 def results(plain: float, disabled: float) -> Results:
     """Two systems with these perplexities of held-out texts of ten tokens each."""
-    keys = [Key("held_out", "c", "held_out", str(n)) for n in range(N)]
+    keys = [InstanceKey("held_out", "c", "held_out", str(n)) for n in range(N)]
     made = [
         SystemScores(system, keys, {"nll": np.full(N, 10 * np.log(value)), "tokens": np.full(N, 10.0)})
         for system, value in (("plain", plain), ("toolformer_disabled", disabled))

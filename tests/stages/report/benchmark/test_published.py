@@ -12,7 +12,7 @@ import pytest
 from nightjar import params as params_module
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
-from nightjar.benchmarks.scores import Key, SystemScores
+from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.benchmarks.sections import Block, Evaluated, ReportTable
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import calls
@@ -31,7 +31,7 @@ N = 24
 
 def scores(system: str, accuracy: float, nll: float) -> SystemScores:
     """Questions of lama_trex, of which a share is right, and texts of wikitext, whose tokens have this loss each."""
-    keys = [Key(task, "c", task, str(n)) for task in ("lama_trex", "wikitext") for n in range(N)]
+    keys = [InstanceKey(task, "c", task, str(n)) for task in ("lama_trex", "wikitext") for n in range(N)]
     none = [np.nan] * N
     parts = {
         "accuracy": [float(n < accuracy * N) for n in range(N)] + none,
