@@ -22,7 +22,7 @@ from nightjar.benchmarks.evaluation import prompting_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
-from nightjar.core.arguments import AnyPath, as_optional_path, as_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_lines
 from nightjar.statistics import Bootstrap, estimate
@@ -68,8 +68,8 @@ def score_files(
     refuses.
     """
     card = registry.load_benchmark(benchmark)
-    predictions, references = as_path(predictions), as_optional_path(references)
-    details, encoder = as_optional_path(details), as_optional_path(encoder)
+    predictions = Path(predictions)
+    references, details, encoder = (None if it is None else Path(it) for it in (references, details, encoder))
     inputs = [predictions, references or paths.QUESTIONS / card.name]
     files.check_pipes(inputs)
     if details is not None:
@@ -125,7 +125,7 @@ def compare_files(
     Raises NightjarError as `score_files` does.
     """
     card = registry.load_benchmark(benchmark)
-    a, b, references = as_path(a), as_path(b), as_optional_path(references)
+    a, b, references = Path(a), Path(b), None if references is None else Path(references)
     files.check_pipes([a, b, references])
     questions = files.read_references(card, references)
     answers = {name: files.read_answers(card, path, questions) for name, path in (("a", a), ("b", b))}

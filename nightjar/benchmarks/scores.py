@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
-from nightjar.core.arguments import check_lists
+from nightjar.core.arguments import check_list
 from nightjar.core.errors import NightjarError
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats
@@ -87,7 +87,8 @@ def score(
     left out of every number (`SystemScores.of`). Raises NightjarError if an answer is not a list of texts, or the
     benchmark gives other than one number a question and part; NaN where a part does not apply.
     """
-    check_lists([texts or [] for texts in answers], "answers")
+    for texts in answers:
+        check_list(texts, "answers")
     if len(answers) != len(questions):
         what = f"{len(answers)} lists of answers for {len(questions)} questions"
         raise NightjarError(what, "answers", "give one for each question")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from nightjar.core import contracts as of
 from nightjar.core import tables
-from nightjar.core.arguments import AnyPath, as_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.contracts import REJECTED, TOKENS_FILE, Table
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.files import FILE, check_input, kind
@@ -95,7 +95,7 @@ def check(path: AnyPath, near: Iterable[Path] = (), shared_inputs: int = 0) -> l
     `near` are artifacts that its stage reads; `shared_inputs` is how many training and dev instances may have an input
     that is in the test set.
     """
-    path = as_path(path)
+    path = Path(path)
     if not is_artifact(path):
         what = "there is no such artifact" if not path.exists() else "no table of the contracts is in it"
         return [BrokenRule("present", "", what, "build it: nightjar rebuild", artifact=path.as_posix())]

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from nightjar.core import paths
-from nightjar.core.arguments import AnyPath, as_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.contracts import REJECTED, Table
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import (
@@ -102,7 +102,7 @@ class ArtifactWriter:
     """
 
     def __init__(self, path: AnyPath) -> None:
-        self.path = as_path(path)
+        self.path = Path(path)
         self.rejected: list[dict[str, Any]] = []
         self._written: dict[str, tuple[Keys, list[int]]] = {}
 
@@ -220,10 +220,10 @@ def _write_part(table: pa.Table, path: Path) -> None:
 
 
 def _parts(path: AnyPath, contract: Table) -> list[Path]:
-    folder = as_path(path) / contract.name
+    folder = Path(path) / contract.name
     parts = sorted(folder.glob("*.parquet"))
     if not parts:
-        fix = f"run the stage that makes it: nightjar rebuild {paths.stage_of(as_path(path))}".rstrip()
+        fix = f"run the stage that makes it: nightjar rebuild {paths.stage_of(Path(path))}".rstrip()
         raise NightjarError("no such table", folder, fix)
     for part in parts:
         check_input(part)
@@ -369,4 +369,4 @@ def read_part(path: Path, contract: Table, part: str, columns: list[str] | None 
 
 def read_rejected(path: AnyPath) -> pa.Table:
     """The refused rows of the artifact at `path`."""
-    return read_file(as_path(path) / REJECTED_FILE, REJECTED)
+    return read_file(Path(path) / REJECTED_FILE, REJECTED)

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from nightjar.benchmarks.aggregate import category_name
-from nightjar.core.arguments import AnyPath, as_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, check_output, kind, write_output
 from nightjar.judge.files import ANSWERS_FORMAT, Item, PageKey, Place
@@ -55,7 +55,7 @@ def export(
     `equal_are_ties` items whose two answers are the same text are not shown: the key counts them as ties. The same
     arguments give the same bytes.
     """
-    output = as_path(output, "output")
+    output = Path(output)
     key_path = _key_path(output)
     inputs = [*(Path(name) for name in (a, b) if name != REFERENCES), texts.where]
     check_output(output, inputs)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nightjar.core.arguments import AnyPath, as_path, check_list
+from nightjar.core.arguments import AnyPath, check_list
 from nightjar.core.errors import NightjarError
 from nightjar.judge.files import AnswersFile, PageKey, read_answers, read_key
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
@@ -43,7 +43,7 @@ def score(key_file: AnyPath, answer_files: Sequence[AnyPath]) -> dict[str, Any]:
     nominal alpha (None if undefined).
     """
     check_list(answer_files, "answer_files")
-    key, files = read_key(as_path(key_file)), list(map(as_path, answer_files))
+    key, files = read_key(Path(key_file)), list(map(Path, answer_files))
     judges = [resolve(key, read_answers(path, key), path) for path in files]
     names = Counter(judge.name for judge in judges)
     if names and max(names.values()) > 1:

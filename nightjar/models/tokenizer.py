@@ -14,7 +14,7 @@ from typing import Any
 
 import tokenizers
 
-from nightjar.core.arguments import AnyPath, as_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input
 from nightjar.models.directory.headers import AGAIN, read_json_object, refusing
@@ -102,7 +102,7 @@ class Tokenizer:
 
 def load_tokenizer(path: AnyPath) -> Tokenizer:
     """The tokenizer of a model directory."""
-    path = as_path(path)
+    path = Path(path)
     if not (path / SETTINGS).exists():
         fix = "set models.language_model.source to a model that comes with one, then: nightjar rebuild base_model"
         raise NightjarError("no tokenizer in this model directory", path, fix)

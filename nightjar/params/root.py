@@ -6,11 +6,12 @@ key, the value and what is allowed. dvc.yaml names, for each stage, the keys tha
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from nightjar.core.arguments import AnyPath, as_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.config import PARAMS_FILE, Item, Model, checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params.augment import Augment
@@ -78,5 +79,5 @@ def _check_names(params: Params, where: object) -> None:
 
 def load(path: AnyPath = PARAMS_FILE) -> Params:
     """The checked parameters of `path`. Raises NightjarError; reads nothing else."""
-    path = as_path(path)
+    path = Path(path)
     return validate(read_yaml(path), path)

@@ -13,7 +13,7 @@ from nightjar.benchmarks.evaluation import write_subset
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import nothing_to_score, score
 from nightjar.core import paths
-from nightjar.core.arguments import AnyPath, as_optional_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.errors import NightjarError
 from nightjar.predict import predictor
 from nightjar.predict.plan import EvaluationRequest, model_of, parameters, plan, task_source
@@ -69,7 +69,6 @@ def evaluate(
     refuses the same requests, and messages name its options. Raises NightjarError for a model, data or settings that
     cannot be used, and if the model can answer none of the tasks.
     """
-    data, task = as_optional_path(data, "data"), as_optional_path(task, "task")
     request = EvaluationRequest(
         model,
         None if benchmark is None else [benchmark],

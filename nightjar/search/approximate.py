@@ -46,9 +46,6 @@ def trained_ivfpq(parts: Sequence[NDArray[np.float32]]) -> Any:
         what = f"{count} vectors are too few for ivfpq, which needs {FEWEST}"
         raise NightjarError(what, "index.dense", "set it to flat or hnsw")
     sample = _sample(parts, count)
-    if not np.isfinite(sample).all():
-        fix = "check the encoder and the texts"
-        raise NightjarError("some vectors have numbers that are not finite", "nightjar.search", fix)
     cells = round(math.sqrt(count))
     size = next(size for size in _BYTES if dimension % size == 0)
     index: Any = faiss.index_factory(dimension, f"IVF{cells},PQ{size}", faiss.METRIC_INNER_PRODUCT)

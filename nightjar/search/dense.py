@@ -14,12 +14,13 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.arguments import AnyPath, as_path, check_count
+from nightjar.core.arguments import AnyPath, check_count
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import replacing, write_text
 from nightjar.core.identity import sha256_of
@@ -78,20 +79,18 @@ class DenseIndex:
         if kind not in get_args(Kind):
             raise NightjarError(f"no kind {kind!r}", "kind", f"give one of {', '.join(get_args(Kind))}")
         faiss.omp_set_num_threads(threads)
-        batches = _of_one_shape(batch for batch in batches if len(batch))
+        batches = (batch for batch in batches if len(batch))
         index: Any = None
         if kind == "ivfpq":
             parts = list(batches)
             index, batches = (approximate.trained_ivfpq(parts) if parts else None), iter(parts)
-        added = 0
         for batch in batches:
             if index is None:
                 index = (
                     approximate.hnsw(batch.shape[1]) if kind == "hnsw" else faiss.IndexFlatIP(batch.shape[1])
                 )
             with approximate.repeatable(index, threads):
-                index.add(_finite(batch, "vector", added))
-            added += len(batch)
+                index.add(np.ascontiguousarray(batch, dtype=np.float32))
         if index is None:
             raise NightjarError(
                 "there is nothing to index", "nightjar.search", "check that the corpus is not empty"
@@ -105,28 +104,22 @@ class DenseIndex:
         is empty.
         """
         check_count(k, "k")
-        if np.ndim(queries) == 0:
-            raise NightjarError(f"a {type(queries).__name__} instead of vectors", "queries", "encode them")
-        queries = np.asarray(queries)
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
         rankings = Rankings.empty(len(queries), k, np.float32)
         width = min(k, len(self))
         if not len(queries) or not width:
             return rankings
-        vectors = _finite(self._of_dimension(queries, "queries"), "query", 0)
+        if queries.ndim != 2 or queries.shape[1] != self.dimension:
+            what = f"queries of shape {queries.shape}, the vectors of the index have {self.dimension} numbers"
+            raise NightjarError(what, "nightjar.search", "use the encoder that the index was built with")
         if isinstance(self._index, faiss.IndexFlat):
-            scores, ids = self._nearest(vectors, width)
+            scores, ids = self._nearest(queries, width)
         else:
-            scores, ids = self._searched.search(vectors, width)
+            scores, ids = self._searched.search(queries, width)
             scores[ids < 0] = -np.inf  # the cells looked into held fewer vectors
             scores, ids = _in_order(scores, ids)
         rankings.ids[:, :width], rankings.scores[:, :width] = ids, scores
         return rankings
-
-    def _of_dimension(self, vectors: NDArray[np.float32], name: str) -> NDArray[np.float32]:
-        if vectors.ndim != 2 or vectors.shape[1] != self.dimension:
-            what = f"{name} of shape {vectors.shape}, the vectors of the index have {self.dimension} numbers"
-            raise NightjarError(what, "nightjar.search", "use the encoder that the index was built with")
-        return vectors
 
     def _nearest(self, queries: NDArray[np.float32], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Exact scores and numbers, each (queries, width).
@@ -167,7 +160,7 @@ class DenseIndex:
 
         `encoder` identifies the encoder of the vectors (`nightjar.search.encoders.identity`).
         """
-        folder = as_path(folder, "folder")
+        folder = Path(folder)
         with replacing(folder / VECTORS) as new_file:
             faiss.write_index(self._index, str(new_file))
         record = {
@@ -186,7 +179,7 @@ class DenseIndex:
 
         With `memory_map`, vectors and codes stay on the disk until a search needs them.
         """
-        folder = as_path(folder, "folder")
+        folder = Path(folder)
         record = recorded(folder / RECORD)
         file = folder / VECTORS
         if not file.exists():
@@ -207,27 +200,6 @@ class DenseIndex:
         except RuntimeError:
             raise NightjarError("unreadable dense index", file, _AGAIN) from None
         return cls(index, threads)
-
-
-def _of_one_shape(batches: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
-    """Yield the batches after a check that all are of shape (any, dimension)."""
-    width = None
-    for batch in batches:
-        if np.ndim(batch) != 2 or batch.shape[1] != (width or batch.shape[1]):
-            what = f"a batch of vectors of shape {np.shape(batch)}"
-            raise NightjarError(what, "nightjar.search", "give batches of shape (any, dimension)")
-        width = batch.shape[1]
-        yield batch
-
-
-def _finite(vectors: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
-    """`vectors` as FAISS takes them, after a check that they are finite."""
-    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    if not np.isfinite(vectors).all():
-        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-        what = f"{name} {first + row} has numbers that are not finite"
-        raise NightjarError(what, "nightjar.search", "check the encoder and the text that it comes from")
-    return vectors
 
 
 def _in_order(scores: NDArray[Any], ids: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:

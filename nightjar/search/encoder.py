@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoModel, AutoModelForTextEncoding
 
-from nightjar.core.arguments import AnyPath, as_path, check_texts
+from nightjar.core.arguments import AnyPath, check_list
 from nightjar.core.errors import NightjarError
 from nightjar.models.directory.headers import read_json_object, refusing
 from nightjar.models.directory.pretrained import (
@@ -58,7 +58,7 @@ class SentenceEncoder:
         normalised: bool | None = None,
         device: str | None = None,
     ) -> None:
-        path = as_path(path)
+        path = Path(path)
         torch.set_num_threads(threads)
         self.sha256, self._path = verify_checksum(path), path
         own_pooling, own_normalised = recorded(path)
@@ -92,7 +92,7 @@ class SentenceEncoder:
         with), so that little is spent on padding. A vector does not depend on the batch it was in beyond rounding (1e-5
         in float32).
         """
-        check_texts(texts, "texts")
+        check_list(texts, "texts")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), _CHUNK):
             ids = self._token_ids(texts[start : start + _CHUNK])

@@ -15,13 +15,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.core import plugins
-from nightjar.core.arguments import AnyPath, as_path, check_texts
+from nightjar.core.arguments import AnyPath
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import read_object
 
@@ -54,7 +55,7 @@ def load_encoder(path: AnyPath, threads: int = 1) -> Encoder:
 
     `threads`: for weights; an encoder of another package sets its own.
     """
-    path = as_path(path)
+    path = Path(path)
     if not (path / RECORD).exists():
         from nightjar.search.encoder import SentenceEncoder
 
@@ -89,7 +90,6 @@ class _Checked:
         self.identity: Mapping[str, Any] = {"entry": point.name, **plugins.package(point), **encoder_identity}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        check_texts(texts, "texts")
         with plugins.calling(self._name, "its method encode fails"):
             vectors = np.asarray(self._encoder.encode(texts), dtype=np.float32)
         if vectors.shape != (len(texts), self.dimension):

@@ -37,7 +37,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.arguments import AnyPath, as_path, check_count, check_texts
+from nightjar.core.arguments import AnyPath, check_count, check_list
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.search.postings import Postings
@@ -136,8 +136,7 @@ class LexicalIndex:
     @classmethod
     def build(cls, texts: Iterable[str], mode: Mode = "words") -> LexicalIndex:
         """An index of `texts` in memory."""
-        texts = list(texts) if not isinstance(texts, str) else texts
-        check_texts(texts, "texts")
+        check_list(texts, "texts")
         with tempfile.TemporaryDirectory() as folder:
             cls.write(texts, folder, mode)
             return cls._read(Path(folder), mapped=False)
@@ -149,7 +148,7 @@ class LexicalIndex:
         Memory is needed for the different words, for 4 bytes a passage and for blocks of fixed size: the texts may be
         far larger than memory.
         """
-        folder = as_path(folder, "folder")
+        folder = Path(folder)
         if mode not in _SPLIT:
             raise NightjarError(f"no mode {mode!r}", "mode", f"give one of {', '.join(_SPLIT)}")
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,7 +165,7 @@ class LexicalIndex:
 
     def search(self, queries: Sequence[str], k: int) -> Rankings:
         """The `k` best passages for each query, float64 scores; which ones, and the order of ties, is the mode's."""
-        check_texts(queries, "queries")
+        check_list(queries, "queries")
         check_count(k, "k")
         rankings = Rankings.empty(len(queries), k)
         sums = np.empty(min(len(self), WINDOW))
@@ -271,7 +270,7 @@ class LexicalIndex:
     @classmethod
     def load(cls, folder: AnyPath) -> LexicalIndex:
         """Map what `write` wrote into memory."""
-        return cls._read(as_path(folder, "folder"), mapped=True)
+        return cls._read(Path(folder), mapped=True)
 
     @classmethod
     def _read(cls, folder: Path, mapped: bool) -> LexicalIndex:

@@ -44,8 +44,6 @@ class Changes(NamedTuple):
 
 def changes(differences: NDArray[np.float64]) -> Changes:
     """Counts of the differences above, below and at zero; scores are equal to the last bit or differ."""
-    if not np.isfinite(differences).all():
-        raise NightjarError("NaN or infinite", "differences", "leave out what does not apply")
     better, worse = int((differences > 0).sum()), int((differences < 0).sum())
     return Changes(better, worse, len(differences) - better - worse)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from nightjar.core.arguments import check_lists, check_texts
+from nightjar.core.arguments import check_list
 from nightjar.core.errors import NightjarError
 from nightjar.text import token_sequences
 
@@ -56,10 +56,11 @@ def score(
 
     `track` "xlingual" takes the cross-lingual tokens, any other the English ones. About `letters` letters are compared
     at a time. Raises NightjarError if a prediction
-    has no reference, or one of both is not a list of texts.
+    has no reference, or one of both is a single text.
     """
-    check_texts(predictions, "predictions")
-    check_lists(references, "references")
+    check_list(predictions, "predictions")
+    for texts in references:
+        check_list(texts, "references")
     if len(predictions) != len(references) or not all(references):
         what = f"{len(predictions)} predictions, and {sum(map(bool, references))} lists of references"
         raise NightjarError(what, "score", "every prediction needs at least one reference")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core import paths, plugins
-from nightjar.core.arguments import AnyPath, as_optional_path
+from nightjar.core.arguments import AnyPath
 from nightjar.core.config import PARAMS_FILE, checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.plugins import calling
@@ -70,7 +70,7 @@ def make(name: str, resource: AnyPath | None = None, settings: Mapping[str, Any]
     kind, where = _class(point), plugins.place(point)
     with plugins.calling(where, "its tool cannot be made"):
         tool_settings = checked(kind.settings, dict(settings or {}), PARAMS_FILE, "tools", ALL_TOOLS, name)
-        tool: Any = kind.make(as_optional_path(resource, "resource"), tool_settings)
+        tool: Any = kind.make(None if resource is None else Path(resource), tool_settings)
     if not isinstance(tool, Tool):
         raise NightjarError("it makes no tool", where, "see nightjar.tools.Tool")
     if not _NAME.fullmatch(call_name := str(getattr(tool, "name", ""))):

@@ -25,8 +25,8 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
 
     `accuracy`: 1.0 or 0.0. `predicted` and `gold`: the numbers of the labels, NaN except for CoLA; predicted is
-    NO_LABEL where the answer names none, or there is no answer. Raises NightjarError for a question of an unknown task,
-    or whose reference is none of its labels.
+    NO_LABEL where the answer names none, or there is no answer. Raises NightjarError for a question whose reference is
+    none of its labels.
     """
     table = np.full((len(questions), 3), np.nan)
     for place, (question, question_answers) in enumerate(zip(questions, answers, strict=True)):

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from nightjar.benchmarks.classification.tasks import PAIR, label_of, labels_of, names
+from nightjar.benchmarks.classification.tasks import PAIR, label_of, names
 from nightjar.core.errors import NightjarError
 
 _SENTIMENT = "Does the following sentence have a positive or negative sentiment?\n{}"
@@ -62,8 +62,7 @@ def demonstrations(train: Iterable[Labelled], task: str, shots: int = SHOTS, see
     The sentences are taken in the order of `train`, at most shots // labels + 1 of a label, until there are `shots` of
     them and every label has one: of a task with six labels, eight to eleven. Of a label with few sentences there may be
     so few that it is less than `shots`. As published, the reader does not train on them. The published code shuffles
-    without a seed. With 0 shots there are none. Raises NightjarError for an unknown task, and if a label has no
-    sentence.
+    without a seed. With 0 shots there are none. Raises NightjarError if a label has no sentence.
     """
     if not shots:
         return []
@@ -92,8 +91,7 @@ def shortened(text: str, limit: int = FIELD) -> str:
 
 
 def prompt(task: str, text: str) -> str:
-    """The question of a task about a sentence or a pair. Raises NightjarError for an unknown task."""
-    labels_of(task)
+    """The question of a task about a sentence or a pair."""
     first, *others = TEMPLATES[task].split("{}")
     fields = text.split(PAIR, maxsplit=len(others) - 1)
     fields += [""] * (len(others) - len(fields))
@@ -123,8 +121,7 @@ def prefix(task: str, examples: Sequence[Labelled]) -> str:
 
 
 def reader_question(task: str, text: str, form: str = "intended") -> str:
-    """The sentence with the mask that the label takes. Raises NightjarError for an unknown task."""
-    labels_of(task)
+    """The sentence with the mask that the label takes."""
     if form == "published" or PAIR in text:
         first, _, second = text.partition(PAIR)
         mask = f" ? {MASK} , "

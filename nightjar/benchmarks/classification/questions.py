@@ -186,7 +186,7 @@ class ClassificationQuestions(QuestionSet):
         return " ".join(texts)
 
     def reader_targets(self, task_id: str) -> dict[str, str]:
-        """Return the text that the reader writes for each label. Raises NightjarError for an unknown task."""
+        """Return the text that the reader writes for each label."""
         return {name: prompts.target(task_id, name) for name in names(task_id)}
 
     def load(self, folder: Path) -> Iterator[Record | Refused]:

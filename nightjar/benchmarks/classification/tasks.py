@@ -93,21 +93,14 @@ TITLES = {
 }
 
 
-def labels_of(task: str) -> tuple[Label, ...]:
-    """The labels of a task. Raises NightjarError for an unknown task."""
-    if task not in LABELS:
-        raise NightjarError(f"no task {quote_short(task)}", NAME, f"tasks are {', '.join(LABELS)}")
-    return LABELS[task]
-
-
 def names(task: str) -> tuple[str, ...]:
-    """The names of the labels of a task, in the order of their numbers. Raises NightjarError for an unknown task."""
-    return tuple(label.name for label in labels_of(task))
+    """The names of the labels of a task, in the order of their numbers."""
+    return tuple(label.name for label in LABELS[task])
 
 
 def label_of(task: str, name: str) -> Label:
-    """The label of that name. Raises NightjarError for an unknown task or a name that none of its labels has."""
-    for label in labels_of(task):
+    """The label of that name. Raises NightjarError for a name that none of its labels has."""
+    for label in LABELS[task]:
         if label.name == name:
             return label
     raise NightjarError(
@@ -117,11 +110,11 @@ def label_of(task: str, name: str) -> Label:
 
 def of_code(task: str, code: str) -> Label | None:
     """The label that published files of the task call `code`; None if there is none."""
-    return next((label for label in labels_of(task) if code in label.codes), None)
+    return next((label for label in LABELS[task] if code in label.codes), None)
 
 
 def number(task: str, text: str) -> int | None:
-    """The number of the label that an answer names; None if it names none. Raises NightjarError for an unknown task.
+    """The number of the label that an answer names; None if it names none.
 
     An answer may be the name of a label, one of its codes or one of its words, in any case, with blanks around it.
     """
@@ -131,7 +124,7 @@ def number(task: str, text: str) -> int | None:
 @cache
 def _answers(task: str) -> dict[str, int]:
     numbers: dict[str, int] = {}
-    for place, label in enumerate(labels_of(task)):
+    for place, label in enumerate(LABELS[task]):
         for text in (label.name, *label.codes, label.prompt_word, label.reader_word, *label.others):
             numbers[text.casefold()] = place
     return numbers

@@ -28,7 +28,7 @@ from fractions import Fraction
 import numpy as np
 
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, NAME, OPEN, TEMPORAL, TEXT
+from nightjar.benchmarks.tool_use.tasks import FACTS, GROUPS, MATH, MULTILINGUAL, OPEN, TEMPORAL, TEXT
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import quote_short
 from nightjar.search.words import words
@@ -53,16 +53,12 @@ def score(questions: Sequence[Question], answers: Sequence[Sequence[str]]) -> Ma
     """The parts of the metrics from the first answer of each question, arrays of shape (questions,).
 
     `accuracy`: 1.0 or 0.0; 0.0 where there is no answer; NaN for a running text. `nll` (nats) and `tokens`: of a
-    running text, NaN for other tasks, and where there is no answer. Raises NightjarError for a question of an unknown
-    task, and for an answer to a running text that is no log-likelihood.
+    running text, NaN for other tasks, and where there is no answer. Raises NightjarError for an answer to a
+    running text that is no log-likelihood.
     """
     table = np.full((len(questions), 3), np.nan)
     for place, (question, question_answers) in enumerate(zip(questions, answers, strict=True)):
-        group = GROUPS.get(question.task_id)
-        if group is None:
-            raise NightjarError(
-                f"no task {quote_short(question.task_id)}", NAME, f"tasks are {', '.join(GROUPS)}"
-            )
+        group = GROUPS[question.task_id]
         if group != TEXT:
             table[place, 0] = bool(question_answers) and _right(question, group, question_answers[0])
         elif question_answers:

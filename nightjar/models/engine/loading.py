@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging as transformers_logging
 
 from nightjar.core import startup
-from nightjar.core.arguments import AnyPath, as_optional_path, as_path, check_count
+from nightjar.core.arguments import AnyPath, check_count
 from nightjar.core.errors import NightjarError
 from nightjar.models.directory.headers import read_json_object, refusing
 from nightjar.models.directory.pretrained import (
@@ -70,7 +70,7 @@ def load(path: AnyPath, precision: str = "float32", adapter: AnyPath | None = No
     `adapter` is a directory of a LoRA adapter, merged into the weights, or of a whole fine-tuned model, which then
     takes the place of `path`. `precision`: float32 or bfloat16. Checksums are verified first.
     """
-    path, adapter = as_path(path), as_optional_path(adapter, "adapter")
+    path, adapter = Path(path), None if adapter is None else Path(adapter)
     if precision not in PRECISIONS:
         raise NightjarError(f"no precision {precision!r}", path, f"give one of {', '.join(PRECISIONS)}")
     base_digest = verify_checksum(path)

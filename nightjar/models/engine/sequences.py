@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from nightjar.core.arguments import check_count, check_texts
+from nightjar.core.arguments import check_count, check_list
 from nightjar.core.errors import NightjarError
 from nightjar.models.completions import Completion
 from nightjar.models.engine.detokeniser import Detokeniser
@@ -35,7 +35,7 @@ class Prompt:
             raise NightjarError(
                 what, f"prompt {self.number}", "encode a text that is not empty by the tokenizer"
             )
-        check_texts(self.stop, "stop")
+        check_list(self.stop, "stop")
         check_count(self.max_new_tokens, "max_new_tokens")
 
     @property

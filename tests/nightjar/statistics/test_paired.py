@@ -126,8 +126,6 @@ def test_what_is_no_number_is_refused(bad: float) -> None:
         ):
             with pytest.raises(NightjarError, match=f"1 of {len(given)} are NaN or infinite"):
                 refused()
-        with pytest.raises(NightjarError, match="NaN or infinite"):
-            paired.changes(given)
 
 
 @pytest.mark.parametrize("statistic", [mean, geometric_mean])

@@ -58,11 +58,9 @@ def test_an_answer_that_is_no_label_lowers_matthews_less_than_the_wrong_label() 
     assert value("unacceptable") < value("?") < value("acceptable") == 100
 
 
-def test_unknown_tasks_and_references_are_errors() -> None:
+def test_unknown_references_are_errors() -> None:
     (question,) = asked("mr", [1])
     with pytest.raises(
         NightjarError, match="the reference is 'good', which is no label of mr; labels are negative"
     ):
         score([question._replace(references=("good",))], [["positive"]])
-    with pytest.raises(NightjarError, match="no task 'wnli'"):
-        score([question._replace(task_id="wnli")], [["positive"]])

@@ -147,11 +147,6 @@ def test_any_reference_and_the_first_answer_count() -> None:
     assert score([], [])["accuracy"].shape == (0,)
 
 
-def test_an_unknown_task() -> None:
-    with pytest.raises(NightjarError, match="no task 'msvamp'; tasks are lama_squad, lama_google_re, "):
-        score([Question("tool_use", "msvamp", "1", {}, ("1",))], [["1"]])
-
-
 @pytest.mark.parametrize(
     ("tasks", "words"),
     [
