@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -11,14 +12,20 @@ import click
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import folder_output
+from nightjar.core.files import folder_output, write_text
 from nightjar.core.json_text import quote_short
+from nightjar.models.directory.headers import read_json_object
 from nightjar.models.directory.weights import COPIED_PATTERNS
+from nightjar.models.tokenizer import SETTINGS
 from nightjar.params import load as load_params
 from nightjar.predict.predictor import benchmark_of, folder_of
 from pipelines.commands.console import say
 from pipelines.commands.options import OUTPUT, TEXT, prepare_model, printed
 
+# Settings of a tokenizer that say how it was loaded, and the length from which on transformers means no length.
+_LOADING = ("is_local", "local_files_only")
+_NO_LENGTH = 10**9
+_TOKEN_IDS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
 # Files of a base model that are written anew, or belong to the project.
 _OWN = ("config.json", "generation_config.json", "checksums.json", "README.md")
 
@@ -62,6 +69,7 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
 
 def _write_model(folder: Path, output: Path) -> None:
     from safetensors import SafetensorError
+    from transformers import GenerationConfig
 
     from nightjar.models.engine.loading import load, prepare
 
@@ -71,7 +79,12 @@ def _write_model(folder: Path, output: Path) -> None:
     # The name that transformers records is a path of this machine.
     model.config._name_or_path = folder.name
     settings = params.predict.benchmark(benchmark_of(params, folder))
-    model.generation_config.update(do_sample=False, max_new_tokens=settings.max_new_tokens)
+    model.generation_config = GenerationConfig(
+        **{name: getattr(model.generation_config, name) for name in _TOKEN_IDS},
+        do_sample=False,
+        max_new_tokens=settings.max_new_tokens,
+        stop_strings=list(settings.stop) or None,
+    )
     try:
         model.save_pretrained(output)
     except SafetensorError as error:
@@ -82,3 +95,17 @@ def _write_model(folder: Path, output: Path) -> None:
         for file in paths.LANGUAGE_MODEL.glob(pattern):
             if file.suffix != ".safetensors" and file.name not in _OWN and "index" not in file.name:
                 shutil.copyfile(file, output / file.name)
+    _clean_tokenizer_settings(output / SETTINGS, getattr(model.config, "max_position_embeddings", None))
+
+
+def _clean_tokenizer_settings(file: Path, positions: int | None) -> None:
+    """Remove what only says how the tokenizer was loaded here; the length is that of the model, where it has one."""
+    if not file.is_file():
+        return
+    settings = read_json_object(file)
+    kept_settings = {name: value for name, value in settings.items() if name not in _LOADING}
+    if kept_settings.get("model_max_length", 0) > _NO_LENGTH:
+        del kept_settings["model_max_length"]
+        if positions:
+            kept_settings["model_max_length"] = positions
+    write_text(file, json.dumps(kept_settings, ensure_ascii=False, indent=2) + "\n")

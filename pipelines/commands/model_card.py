@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import ModelCardData
+from huggingface_hub import EvalResult, ModelCardData
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.score_table import HEADLINE, ScoreTable
+from nightjar.benchmarks.score_table import HEADLINE, ScoreTable, track_title
 from nightjar.core import contracts, paths, tables
 from nightjar.models.directory.headers import refusing
 from nightjar.models.directory.weights import find_weights, read_recipe, verify_checksum, weight_files
@@ -46,28 +45,32 @@ def card_of(folder: Path, licence: str | None = None) -> str:
         base = replace(base, licence=supplied[1].licence)
     licence, name = plain(licence or base.licence), plain(folder.name)
     kind = str(recipe.get("data", INSTRUCTED[0]))
-    names, data = _data(params, kind, str(recipe.get("recipe", folder.name)))
+    data = _data(params, kind, str(recipe.get("recipe", folder.name)))
+    scores, settings = _scores(params, folder), params.predict.benchmark(benchmark_of(params, folder))
+    # A score of few instances, which has no interval, stays in the table.
+    results = [_eval_result(row) for row in scores.rows if row["low"] is not None]
     head = ModelCardData(
         base_model=base.name,
-        datasets=names,
         license=licence,
         library_name="transformers",
         pipeline_tag="text-generation",
         tags=["nightjar"]
         + ["instruction-tuning"] * (kind in INSTRUCTED)
         + ["tool-use"] * bool(recipe.get("calls")),
+        model_name=name if results else None,
+        eval_results=results or None,
     )
-    settings = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
-    found = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
-    commit = found.strip() if found else "not recorded"
-    scores, newline = _scores(params, folder).lines(), "\n"
+    recipe_rows = [{"setting": key, "value": json.dumps(recipe[key]).strip('"')} for key in sorted(recipe)]
+    described = try_git(Path(), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty= with changes")
+    commit = described.strip() if described else "not recorded"
+    newline = "\n"
     return f"""---
 {head.to_yaml()}
 ---
 # {name}
 
-{plain(base.source)}, fine-tuned by the recipe `{name}` of Nightjar. Weights are float32; the licence of the base model
-is {licence}.
+{plain(base.source)}, fine-tuned by the recipe `{name}` of Nightjar. Weights are float32; scores were
+computed in {settings.precision}. The licence of the base model is {licence}.
 
 ## Data
 
@@ -75,15 +78,17 @@ is {licence}.
 
 ## Recipe
 
-{newline.join(table(settings))}
+{newline.join(table(recipe_rows))}
 
 ## Use
 
-{_use(params, recipe, folder)}
+{_use(recipe, settings.stop)}
+
+{_usage_code(settings.precision, settings.stop)}
 
 ## Scores
 
-{newline.join(table([_texts(line) for line in scores])) or "None: the project has no scores of these weights."}
+{newline.join(table([_texts(line) for line in scores.lines()])) or "None: the project has no scores of these weights."}
 
 Intervals are at {100 * CONFIDENCE:g}%. Weights (sha256): {verify_checksum(folder)}. Commit: {commit}.
 """
@@ -100,39 +105,38 @@ def base_of(source: ModelSource) -> Base:
 
     with refusing("this GGUF cannot be read", file):
         fields = GGUFReader(file).fields
-        known = {
+        facts = {
             key: str(fields[f"general.{key}"].contents())
             for key in ("organization", "license")
             if f"general.{key}" in fields
         }
-    named = file.stem.partition(".")[0]
-    whole = f"{known['organization']}/{named}" if "organization" in known else named
-    return Base(whole, f"{whole} ({file.name} of {source.text})", known.get("license", UNKNOWN))
+    name = file.stem.partition(".")[0]
+    hub_name = f"{facts['organization']}/{name}" if "organization" in facts else name
+    return Base(hub_name, f"{hub_name} ({file.name} of {source.text})", facts.get("license", UNKNOWN))
 
 
-def _data(params: Params, kind: str, recipe: str) -> tuple[list[str] | None, str]:
-    """The name of published training data for the head of the card, and sentences: title, source and licence."""
-    dataset, of = ("natural_instructions" if kind in INSTRUCTED else kind), ""
+def _data(params: Params, kind: str, recipe: str) -> str:
+    """Return sentences on the training data: title, source and licence."""
+    dataset, part = ("natural_instructions" if kind in INSTRUCTED else kind), ""
     if kind == "corpus" and params.ingest.corpus.path == paths.SPLIT.as_posix():
-        dataset, of = "natural_instructions", "Inputs of the training instances of "
+        dataset, part = "natural_instructions", "Inputs of the training instances of "
     cards = [registry.load_benchmark(name) for name in registry.names()]
     if kind == "questions" and recipe in params.train.recipes:
         benchmark = Path(params.train.recipes[recipe].texts).name
         dataset = next((card.datasets[0] for card in cards if card.name == benchmark), dataset)
     card = next((card for card in cards if dataset in card.datasets), None)
     title = card.title if card else "documents"
-    name = re.sub(r"[^\w.-]+", "-", title)
-    whole = f"{title} ({card.source})" if card else title
+    cited_title = f"{title} ({card.source})" if card else title
     path = str(getattr(getattr(params.ingest, dataset, None), "path", ""))
-    form = f" in the form of {whole}, not the published dataset" if card else f": {title}"
+    form = f" in the form of {cited_title}, not the published dataset" if card else f": {title}"
     if path.startswith(paths.SAMPLE.as_posix()):
-        return [f"nightjar-sample-{name}"], f"Sample data written for Nightjar{form}."
+        return f"Sample data written for Nightjar{form}."
     if supplied := supply_of(path):
-        return [name], f"{of}{whole}. Licence: {supplied[1].licence}; {supplied[1].url}."
-    return None, f"Data of the project's own{form}. Their licence is not recorded."
+        return f"{part}{cited_title}. Licence: {supplied[1].licence}; {supplied[1].url}."
+    return f"Data of the project's own{form}. Their licence is not recorded."
 
 
-def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
+def _use(recipe: Mapping[str, Any], stop: Sequence[str]) -> str:
     text = "The model continues plain text."
     if recipe.get("data", "train") in ("train", "supervised"):
         text = (
@@ -143,8 +147,38 @@ def _use(params: Params, recipe: Mapping[str, Any], folder: Path) -> str:
         text += f" Retrieved evidence ({recipe['evidence']} passages) is put before the instance."
     if recipe.get("calls"):
         text += " Tool calls are text such as ` [Calculator(400 / 1400) -> 0.29]`; the caller runs the tools."
-    stop = params.predict.benchmark(benchmark_of(params, folder)).stop
     return f"{text} Decoding is greedy; an answer ends at {' or '.join(map(repr, stop)) or 'its end token'}."
+
+
+def _usage_code(precision: str, stop: Sequence[str]) -> str:
+    """Return a block of Python that answers a prompt as Nightjar does, without tools."""
+    # The text ends with the stop text that ended it.
+    cuts = "".join(f".split({text!r})[0]" for text in stop)
+    lines = [
+        "from transformers import AutoModelForCausalLM, AutoTokenizer",
+        "",
+        "tokenizer = AutoTokenizer.from_pretrained(folder)",
+        f'model = AutoModelForCausalLM.from_pretrained(folder, dtype="{precision}")',
+        'inputs = tokenizer(prompt, return_tensors="pt")',
+        'tokens = model.generate(**inputs, tokenizer=tokenizer)[0, inputs["input_ids"].shape[1] :]',
+        "text = tokenizer.decode(tokens, skip_special_tokens=True)",
+        f"answer = text{cuts}.strip()",
+    ]
+    return "\n".join(["```python", *lines, "```"])
+
+
+def _eval_result(row: Mapping[str, Any]) -> EvalResult:
+    """Return a score as the hub's metadata have it; n and the ends of the interval are its arguments."""
+    interval = {name: row[name] for name in ("low", "high") if row[name] is not None}
+    return EvalResult(
+        task_type="text-generation",
+        dataset_type=row["benchmark"],
+        dataset_config=row["track"],
+        dataset_name=f"{registry.load_benchmark(row['benchmark']).title}, {track_title(row)}",
+        metric_type=row["metric"],
+        metric_value=row["value"],
+        metric_args={"n": row["n"], **interval},
+    )
 
 
 def _scores(params: Params, folder: Path) -> ScoreTable:

@@ -87,7 +87,35 @@ def test_a_merged_model_that_transformers_loads(
     computes_the_same(workdir)
     settings = json.loads((workdir / "out/generation_config.json").read_text())
     assert (settings["do_sample"], settings["max_new_tokens"]) == (False, 32)
+    assert settings["stop_strings"] == ["\n\n"] and "_from_model_config" not in settings
     assert str(workdir) not in (workdir / "out/config.json").read_text()
+    tokenizer = json.loads((workdir / "out/tokenizer_config.json").read_text())
+    assert not tokenizer.keys() & {"is_local", "local_files_only"}
+    positions = json.loads((workdir / "out/config.json").read_text())["max_position_embeddings"]
+    assert tokenizer["model_max_length"] == positions
+
+
+@pytest.mark.parametrize("stop", [[], ["\n\n"], ["e", "a"]])
+def test_the_code_of_the_card_gives_the_answer_of_ask(
+    workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], stop: list[str]
+) -> None:
+    trained(workdir, tiny_model)
+    text = (workdir / "params.yaml").read_text()
+    # The weights are random: in bfloat16 many tokens are as likely as another.
+    settings = f"supernatinst: {{precision: float32, stop: {json.dumps(stop)}"
+    changed = text.replace(r'supernatinst: {stop: ["\n\n"]', settings)
+    assert changed != text
+    (workdir / "params.yaml").write_text(changed)
+    assert run("tk_instruct", "out", "--license", "mit") == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["ask", "How many pens?", "--system", "tk_instruct", "--max-tokens", "32", "--json"])
+    asked = json.loads(capsys.readouterr().out)
+    card = (workdir / "out/README.md").read_text()
+    names: dict[str, Any] = {"folder": "out", "prompt": asked["prompt"]}
+    exec(card.split("```python\n")[1].split("```")[0], names)  # what a user of the card does
+    assert "scores were\ncomputed in float32" in card and 'dtype="float32"' in card
+    assert names["answer"] == asked["answer"] and names["text"]
 
 
 @pytest.mark.slow
@@ -115,7 +143,15 @@ def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_mode
     assert run("tk_instruct", "out", "--license", "mit") == 0
     _, head, text = (workdir / "out/README.md").read_text().split("---\n", 2)
     values = YAML(typ="safe").load(head)
-    assert values["license"] == "mit" and values["datasets"] == ["nightjar-sample-Super-NaturalInstructions"]
+    assert values["license"] == "mit" and "datasets" not in values  # the hub has no such name
+    (result,) = values["model-index"][0]["results"]
+    assert result["dataset"] == {
+        "name": "Super-NaturalInstructions, English track",
+        "type": "supernatinst",
+        "config": "default",
+    }
+    args = {"n": 40, "low": 51.6, "high": 65.7}
+    assert result["metrics"] == [{"type": "rougeL", "value": 58.974, "args": args}]
     assert (
         "Sample data written for Nightjar in the form of Super-NaturalInstructions (Wang et al. 2022" in text
     )
@@ -150,17 +186,14 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
     ):
         path.write_text(path.read_text().replace(f"path: data/{old}", f"path: data/{new}"))
     head, text = card("combined", data="train", calls=True)
-    assert head["datasets"] == ["Super-NaturalInstructions"] and head["tags"][1:] == [
-        "instruction-tuning",
-        "tool-use",
-    ]
+    assert head["tags"][1:] == ["instruction-tuning", "tool-use"]
     assert "Licence: Apache-2.0; each task names the licence of its instances" in text
     assert "; https://github.com/allenai/natural-instructions. Their targets" in text
     head, text = card("protoqa", data="questions")
     assert "datasets" not in head and "own in the form of ProtoQA (" in text, "these files may be anybody's"
     assert "Their licence is not recorded." in text
     head, text = card("plain", data="corpus")
-    assert head["datasets"] == ["nightjar-sample-documents"] and head["tags"] == ["nightjar"]
+    assert head["tags"] == ["nightjar"]
     assert "data/" not in text.partition("## Recipe")[0].partition("## Data")[2]
 
 
