@@ -87,6 +87,19 @@ class ScoreTable:
             entries.append(entry)
         return entries
 
+    def flat(self) -> dict[str, float]:
+        """Return the numbers under one name each, as loggers of metrics take them.
+
+        A score is `benchmark/track/system/metric`. The ends of its interval are `.../metric_low` and
+        `.../metric_high`, where there is one, and `benchmark/track/system/n` is the number of instances.
+        """
+        return {
+            "/".join((*(entry[name] for name in NAMES[:-1]), name)): value
+            for entry in self.entries()
+            for name, value in entry.items()
+            if name not in NAMES and value is not None
+        }
+
     def csv(self, columns: Sequence[str]) -> str:
         """Return the rows as CSV; numbers have the decimals that are stored."""
         text = io.StringIO()

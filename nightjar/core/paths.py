@@ -29,6 +29,8 @@ SAMPLE, LEDGER, STUDIES = DATA / "sample", DATA / "ledger", DATA / "studies"
 
 # The facts of the stages' last runs. The report reads that folder, so that its own facts are beside it.
 METRICS, REPORT_METRICS = DATA / "metrics", DATA / "metrics-report.json"
+# The numbers of the leaderboard, which the metrics commands of DVC show.
+LEADERBOARD_SCORES = DATA / "scores.json"
 
 # What Nightjar keeps beside a project's own files.
 OWN = Path(".nightjar")
@@ -75,3 +77,8 @@ def stage_of(artifact: Path) -> str:
     if folder != DATA.name or not parts:
         return ""
     return f"{parts[0]}@{'-'.join(parts[1:])}".removesuffix("@")
+
+
+def is_facts_file(file: Path) -> bool:
+    """Return whether an output holds the facts of a stage."""
+    return file.parent == METRICS or file == REPORT_METRICS

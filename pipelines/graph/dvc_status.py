@@ -46,13 +46,16 @@ def graph(project: Project, judged: bool) -> Graph:
         name = project.name(stage)
         upstream = tuple(sorted(project.name(other) for other in edges.successors(stage)))
         state, reasons = status.judge(stage) if judged else ("up to date", ())
+        out_metrics = [(project.path(out), bool(out.metric)) for out in stage.outs]
         stages[name] = Stage(
             name=name,
             command=stage.cmd if isinstance(stage.cmd, str) else "\n".join(stage.cmd or ()),
             description=(stage.desc or "").strip(),
             deps=tuple(project.path(dep) for dep in stage.deps if dep not in stage.params),
-            outs=tuple(project.path(out) for out in stage.outs),
-            metrics=tuple(project.path(out) for out in stage.outs if out.metric),
+            outs=tuple(path for path, _ in out_metrics),
+            metrics=tuple(
+                path for path, is_metric in out_metrics if is_metric or paths.is_facts_file(Path(path))
+            ),
             params={project.path(dep): tuple(dep.params) for dep in stage.params},
             upstream=upstream,
             reasons=reasons,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import networkx
 
@@ -12,11 +13,11 @@ from nightjar.benchmarks import evaluation
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import replacing
+from nightjar.core.files import replacing, write_text
 from nightjar.core.tables import read_rows
 from nightjar.params.augment import Augment
 from stages._runtime import stage as harness
-from stages.report import pages
+from stages.report import leaderboard, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.project import calls, contamination, stage_runs
@@ -55,9 +56,11 @@ def run(stage: harness.Stage) -> None:
         benchmark.read(systems.of(params, name, nodes), nodes, params, folder, read.append)
         for name in answered
     ]
-    entries = [
-        entry for benchmark_page in benchmarks for entry in benchmark_page.results.headline_table().entries()
-    ]
+    headline_tables = [benchmark_page.results.headline_table() for benchmark_page in benchmarks]
+    entries = [entry for headline_table in headline_tables for entry in headline_table.entries()]
+    flat = {
+        name: value for headline_table in headline_tables for name, value in headline_table.flat().items()
+    }
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (folder / paths.CANDIDATES / tool).is_dir()]
     files = {
@@ -69,10 +72,13 @@ def run(stage: harness.Stage) -> None:
             contamination.read(folder / paths.CONTAMINATION),
             {**unanswered, **evaluation.left_out(folder)},
         ),
-        "headline.json": json.dumps(entries, indent=2) + "\n",
+        "headline.json": _json(entries),
+        "flat.json": _json(flat),
     }
 
     _publish(files, folder / paths.REPORT)
+    scores = leaderboard.scores(leaderboard.columns_of(benchmarks))
+    write_text(folder / paths.LEADERBOARD_SCORES, _json(scores))
     stage.reads(
         paths.METRICS,
         paths.CORPUS,
@@ -97,6 +103,10 @@ def _calls(tool: str, settings: Augment) -> Tool:
     tool_settings = settings.tools[tool]
     texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows, tool_settings)
     return calls.summarise(tool, tool_settings, rows, texts)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2) + "\n"
 
 
 def _publish(files: Mapping[str, str], output: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -61,6 +61,22 @@ def _published(card: Benchmark, track: str, is_mean: bool) -> dict[str, tuple[fl
         row.system: (row.average, f"{row.source}, average of {len(row.values)} tasks")
         for row in card.papers.rows
         if row.average is not None
+    }
+
+
+def columns_of(benchmarks: Iterable[BenchmarkPage]) -> list[Column]:
+    """Return the columns of the benchmarks that have scores."""
+    return [column(benchmark_page) for benchmark_page in benchmarks if benchmark_page.results.tracks]
+
+
+def scores(columns: Iterable[Column]) -> dict[str, dict[str, float]]:
+    """Return the number of each system by benchmark, with the decimals of the text."""
+    return {
+        it.card.name: {
+            system: round(lane.value, it.row.metric.shown_decimals + 1)
+            for system, lane in it.row.lanes.items()
+        }
+        for it in columns
     }
 
 

@@ -28,7 +28,7 @@ def build(
     left_out: Mapping[str, Mapping[str, str]] | None = None,
     root: Path = Path(),
 ) -> dict[str, str]:
-    """The whole report as files by name, except headline.json.
+    """The whole report as files by name, except headline.json and flat.json.
 
     `nodes` are the stages that lead to the report; `left_out` are tasks without answers, with the reason, by benchmark;
     `root` is the project's folder, which holds the profiles.
@@ -58,9 +58,7 @@ def build(
     ]
     named = _named(origin, roles)
     site = Site(menus, named)
-    columns = [
-        leaderboard.column(benchmark_page) for benchmark_page in benchmarks if benchmark_page.results.tracks
-    ]
+    columns = leaderboard.columns_of(benchmarks)
     unscored = [benchmark_page.unscored for benchmark_page in benchmarks if benchmark_page.unscored]
     shared: dict[str, Any] = {"confidence": f"{100 * CONFIDENCE:g}%"}
     missing = [

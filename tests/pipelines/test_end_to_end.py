@@ -194,6 +194,46 @@ def test_every_artifact_is_there_and_keeps_its_accounts(built: Path) -> None:
     assert (built / "data/report/index.html").read_text().startswith("<!doctype html>")
 
 
+def run_dvc(folder: Path, *words: str) -> str:
+    identity = {
+        f"GIT_{role}_{part}": "test@localhost"
+        for role in ("AUTHOR", "COMMITTER")
+        for part in ("NAME", "EMAIL")
+    }
+    process = subprocess.run(
+        [sys.executable, "-m", "dvc", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=environment() | identity,
+    )
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
+    return process.stdout
+
+
+def test_the_metrics_and_plots_of_dvc_are_the_scores_and_the_losses(built: Path) -> None:
+    shown = json.loads(run_dvc(built, "metrics", "show", "--json"))
+    assert list(shown[""]["data"]) == ["data/scores.json"]
+    scores = shown[""]["data"]["data/scores.json"]["data"]
+    assert {f"{name}-{system}" for name in scores for system in scores[name]} >= set(SYSTEMS)
+    for file, heads in (
+        ("losses.csv", ("recipe", "curve")),
+        ("leaderboard.csv", ("benchmark", "low", "high")),
+    ):
+        plot = json.loads(run_dvc(built, "plots", "show", "--show-vega", f"data/report/{file}"))
+        drawn = json.dumps({key: value for key, value in plot.items() if key != "data"})
+        rows = plot["data"]["values"]
+        assert rows and all(f'"{head}"' in drawn and head in rows[0] for head in heads)
+
+
+def test_dvc_runs_an_experiment_with_another_setting(models: Path, tmp_path: Path) -> None:
+    """DVC writes params.yaml anew, and stages read what DVC has written."""
+    folder = project(tmp_path, models)
+    run_dvc(folder, "exp", "run", "-S", "split.dev_tasks=1", "split")
+    assert load(folder / "params.yaml").split.dev_tasks == 1
+    assert len({row["task_id"] for row in tables.read_rows(folder / "data/split", contracts.DEV)}) == 1
+
+
 def test_evidence_is_in_the_prompts_of_the_recipe_that_wants_it(built: Path) -> None:
     for system, wanted in (("combined", True), ("untuned", False)):
         rows = tables.read_rows(built / f"data/predict/supernatinst/{system}", contracts.PREDICTIONS)

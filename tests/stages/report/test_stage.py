@@ -327,7 +327,7 @@ def test_same_input_same_bytes(project: Path) -> None:
         *(f"{name}.{kind}" for name in PLOTS for kind in ("svg", "csv")),
         *(f"assets/{file.name}" for file in ASSETS.iterdir()),
         *(f"instances/{NAME}/{file}.js" for file in ("list", 0, 1, 2)),
-        *("leaderboard.csv", f"scores-{NAME}.csv", "headline.json", "headline.txt"),
+        *("leaderboard.csv", f"scores-{NAME}.csv", "headline.json", "headline.txt", "flat.json"),
     }
     assert not list(OUT.parent.glob(".report*"))
 
@@ -337,6 +337,14 @@ def test_headline(reported: Path) -> None:
     entries = found.headline_table().entries()
     assert json.loads((OUT / "headline.json").read_text()) == entries
     assert [entry["system"] for entry in entries] == [*SYSTEMS] * 2
+    flat = json.loads((OUT / "flat.json").read_text())
+    for entry in entries:
+        names = "/".join((entry["benchmark"], entry["track"], entry["system"]))
+        for column in list(entry)[3:]:
+            assert flat.pop(f"{names}/{column}", None) == entry[column]
+    assert not flat
+    scores = json.loads(Path("data/scores.json").read_text())[NAME]
+    assert scores == {entry["system"]: round(entry["rougeL"], 2) for entry in entries[: len(SYSTEMS)]}
     first, crossing = entries[0], entries[6]
     ends = [f"{metric}{end}" for metric in ("rougeL", "exact_match") for end in ("", "_low", "_high")]
     assert list(first) == ["benchmark", "track", "system", "n", *ends]
