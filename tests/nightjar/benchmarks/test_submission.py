@@ -102,7 +102,6 @@ def test_files_that_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(NightjarError) as raised:
         answers(put(tmp_path / "p.csv", text))
     assert reason in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError, from_os_error
 
@@ -14,6 +16,13 @@ def test_an_error_is_one_line_whatever_was_put_into_it() -> None:
     assert str(error) == "some file: a broken thing; fix it"
     error = NightjarError("a\x1b[2J\x00b\x9b", "x\r\u202e\u2028y\udcff", "fix\x0bit\x85now")
     assert str(error) == "x \\u202e y\\udcff: a\\x1b[2J\\x00b\\x9b; fix it now"
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_error_is_one_line_of_bounded_length(what: str, where: str, fix: str) -> None:
+    """Tests of what raises it need not look again."""
+    line = str(NightjarError(what * 300, where, fix))
+    assert len(line.splitlines()) == 1 and len(line) < 2000
 
 
 @pytest.mark.parametrize(

@@ -225,9 +225,8 @@ def test_every_reader_names_the_part_that_is_damaged(tmp_path: Path) -> None:
             lambda *given: list(tables.batches(*given)),
             lambda *given: tables.read_part(*given, "part-1"),
         ):
-            with pytest.raises(NightjarError, match=r"instances/part-1\.parquet: unreadable") as caught:
+            with pytest.raises(NightjarError, match=r"instances/part-1\.parquet: unreadable"):
                 read(tmp_path / "a", INSTANCES)
-            assert "\n" not in str(caught.value)
     (tmp_path / "a/rejected.parquet").write_bytes(b"no Parquet")
     with pytest.raises(NightjarError, match=r"rejected\.parquet: unreadable"):
         tables.read_rejected(tmp_path / "a")
@@ -265,9 +264,8 @@ def test_columns_of_another_kind_are_refused(tmp_path: Path, changes: dict[str, 
         lambda: tables.read_file(path / "instances/part-0.parquet", INSTANCES),
     )
     for reader in readers:
-        with pytest.raises(NightjarError, match=rf"instances.*: {re.escape(what)}") as caught:
+        with pytest.raises(NightjarError, match=rf"instances.*: {re.escape(what)}"):
             reader()
-        assert "\n" not in str(caught.value)
     rest = [name for name in INSTANCES.schema.names if name not in changes]
     assert len(tables.read(path, INSTANCES, rest)) == 1, "the other columns can be read"
 

@@ -117,7 +117,6 @@ def test_mistakes(values: dict[str, Any], key: str, value: Any, told: str) -> No
     with pytest.raises(NightjarError) as caught:
         validate(change(values, key, value))
     assert str(caught.value).startswith(f"params.yaml: {told}")
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +274,7 @@ def test_files_that_are_no_parameters(tmp_path: Path, data: bytes | None, told: 
         file.write_bytes(data)
     with pytest.raises(NightjarError, match=told) as caught:
         load(file)
-    assert str(caught.value).startswith(str(file)) and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(str(file))
 
 
 def test_a_stage_tells_it_in_one_line_before_any_work(values: dict[str, Any], tmp_path: Path) -> None:

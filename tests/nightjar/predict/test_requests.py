@@ -85,7 +85,7 @@ def test_nothing_is_written_where_something_is_wrong(
     def refused(benchmark: str = NAME, output: Path = FILE, encoding: str | None = None) -> str:
         with pytest.raises(NightjarError) as caught:
             write_prompts(params.load(), benchmark, output, encoding)
-        assert "\n" not in str(caught.value) and not FILE.exists()
+        assert not FILE.exists()
         return str(caught.value)
 
     assert "'sonnets': no such benchmark; benchmarks are supernatinst" in refused(benchmark="sonnets")

@@ -106,9 +106,8 @@ def test_a_folder_without_anything_good(
         (tmp_path / file).parent.mkdir()
         (tmp_path / file).write_text(text)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(NightjarError, match=what) as caught:
+    with pytest.raises(NightjarError, match=what):
         ingest(dataset, tmp_path / name, tmp_path / "out")
-    assert "\n" not in str(caught.value)
     assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
 
 

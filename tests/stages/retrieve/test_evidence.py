@@ -163,7 +163,7 @@ def test_another_encoder_of_the_same_dimension_is_refused(kind: str, made: Path,
     )
     with pytest.raises(NightjarError, match=r"built with another encoder \(sha256 ") as caught:
         Retriever(made / "index", other, kind)
-    assert "\n" not in str(caught.value) and "rebuild index" in caught.value.fix
+    assert "rebuild index" in caught.value.fix
     # Another greatest length cuts other texts.
     shutil.copyfile(made / "encoder" / "model.safetensors", other / "model.safetensors")
     (other / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')

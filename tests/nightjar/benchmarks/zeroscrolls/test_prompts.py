@@ -154,8 +154,5 @@ def test_a_t5_prompt_is_as_long_as_allowed_and_keeps_what_its_tokenizer_lacks(ta
 @pytest.mark.parametrize("encoder_decoder", [False, True])
 def test_a_query_longer_than_the_budget_is_an_error(style: str, encoder_decoder: bool) -> None:
     ours = example("qmsum", 400, "why " * 300)
-    with pytest.raises(
-        NightjarError, match=r"the query and the omission message take 3\d\d tokens"
-    ) as raised:
+    with pytest.raises(NightjarError, match=r"the query and the omission message take 3\d\d tokens"):
         prompt(TASKS["qmsum"], ours, Words(), 256, style, encoder_decoder)
-    assert "\n" not in str(raised.value)

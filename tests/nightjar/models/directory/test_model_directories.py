@@ -150,7 +150,7 @@ MODELS: dict[str, tuple[Change, str]] = {
 def refused(read: Callable[[], object], folder: Path, match: str) -> None:
     with pytest.raises(NightjarError, match=match) as caught:
         read()
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1000
+    assert len(str(caught.value)) < 1000
     assert folder.name in str(caught.value)
 
 
