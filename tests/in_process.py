@@ -6,7 +6,9 @@ import contextlib
 import io
 import logging
 import os
+import re
 import runpy
+import shlex
 import subprocess
 import warnings
 from collections.abc import Callable
@@ -68,3 +70,33 @@ def refused(*words: str) -> str:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith("nightjar: ") and ("; " in done.stderr or "? See " in done.stderr)
     return done.stderr
+
+
+REFUSALS = Path(__file__).parent / "golden" / "refusals.txt"
+# Lists of names that grow with the project.
+LISTS = re.compile(
+    r"((?:there are:|give one of|choose one of|benchmarks are|systems are|encodings are) )[^;]*"
+)
+
+
+def check_refusals(section: str) -> None:
+    """Run the wrong command lines of a section of golden/refusals.txt in the current folder. Each prints the line after
+    it and nothing else, and leaves the files as they were.
+
+    With NIGHTJAR_WRITE_REFUSALS the lines are written to the file instead.
+    """
+    sections = re.split(r"^\[(\w+)\]\n", REFUSALS.read_text("utf-8"), flags=re.MULTILINE)
+    place = sections.index(section) + 1
+    files = sorted(Path().rglob("*"))
+    lines = []
+    for command in re.findall(r"^\$ nightjar(.*)$", sections[place], re.MULTILINE):
+        words = [word.replace("LONG", "x" * 256) for word in shlex.split(command)]
+        line = refused(*words).replace(str(Path.cwd()), ".").replace("x" * 256, "LONG")
+        lines += [f"$ nightjar{command}", LISTS.sub(r"\1…", line.rstrip("\n"))]
+        assert sorted(Path().rglob("*")) == files, command
+    text = "\n".join(lines) + "\n\n"
+    if os.environ.get("NIGHTJAR_WRITE_REFUSALS"):
+        sections[place] = text
+        blocks = [f"[{name}]\n{block}" for name, block in zip(sections[1::2], sections[2::2], strict=True)]
+        REFUSALS.write_text(sections[0] + "".join(blocks), encoding="utf-8")
+    assert sections[place].split("\n") == text.split("\n")

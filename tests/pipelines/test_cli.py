@@ -16,7 +16,7 @@ import pytest
 
 from nightjar.params import profiles
 from pipelines.cli import COMMANDS, cli, main
-from tests.in_process import captured, nightjar, refused
+from tests.in_process import captured, check_refusals, nightjar, refused
 from tests.pipelines.commands.test_console import terminal
 from tests.pipelines.conftest import NIGHTJAR, environment
 
@@ -41,76 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-WRONG = [
-    ("fly", "No such command 'fly'; see nightjar --help"),
-    ("rebiuld", "No such command 'rebiuld'. Did you mean 'rebuild'? See nightjar --help"),
-    ("use sample --set split.train_task=1", "unknown key split.train_task; did you mean train_tasks?"),
-    ("plan", "not a DVC repository"),
-    ("plan --jsno", "No such option"),
-    ("rebuild", "not a DVC repository"),
-    ("rebuild --jobs 0", "Invalid value for '--jobs'"),
-    ("ui --port 99999", "Invalid value for '--port'"),
-    ("ui --stop", "no server is running"),
-    ("use", "use: no profile is named; give one of ablation, ablation_cpu, "),
-    ("use nothing", "no profile 'nothing'; there are: "),
-    ("use smaple", "no profile 'smaple'; did you mean sample?"),
-    ("use sample --set train.epchs=3", "unknown key train.epchs; did you mean train.defaults.epochs?"),
-    ("use sample --set epchs=3", "unknown key epchs; did you mean train.defaults.epochs?"),
-    ("use sample --set seed", "'seed' is not KEY=VALUE"),
-    ("use sample --set seed=x", "seed = 'x' is not allowed"),
-    ("use sample --set seed=[", "'[' is not a value: not valid YAML"),
-    ("use sample --set split=1", "split is a group of keys"),
-    ("ingest --dataset x --input empty --output out", "unknown dataset 'x'"),
-    ("ingest --dataset corpus --input nowhere --output out", "nowhere"),
-    ("ingest --dataset natural_instructions --input empty --output out", "empty"),
-    ("ingest --dataset natural_instructions --input task.json --output out", "task.json"),
-    ("ingest --dataset corpus --input empty", "Missing option '--output'"),
-    ("score --benchmark x --predictions p.jsonl --references r.jsonl", "no such benchmark"),
-    ("score --benchmark supernatinst --predictions p.jsonl --references r.jsonl", "p.jsonl:2: "),
-    ("score --benchmark supernatinst --predictions none --references r.jsonl", "none: no such file"),
-    ("score --benchmark supernatinst --predictions r.jsonl", "questions: no such table"),
-    ("score --benchmark supernatinst --predictions p.jsonl --csv --json", "--csv: it is given with --json"),
-    (
-        "compare --benchmark supernatinst --a p.jsonl --b p.jsonl --csv --json",
-        "--csv: it is given with --json",
-    ),
-    ("compare --benchmark supernatinst --a r.jsonl --b p.jsonl --references r.jsonl", "r.jsonl:1: "),
-    ("compare --benchmark supernatinst --a empty --b p.jsonl --references r.jsonl", "no such table"),
-    ("references --output r.jsonl", "Missing option '--benchmark'"),
-    ("references --benchmark supernatinst --output r.jsonl", "questions: no such table"),
-    ("references --benchmark supernatinst --output empty", "a folder"),
-    ("prompts --benchmark supernatinst --output out", "params.yaml: not found"),
-    ("prompts --benchmark supernatinst", "Missing option '--output'"),
-    ("call 1+1", "not a tool call"),
-    ("call Calendar() --date yesterday", "'yesterday' does not match the format"),
-    ("encode --task nowhere.json --instance 0", "nowhere.json: no such file"),
-    ("trace x", "no predictions yet"),
-    ("trace x --benchmark y", "no predictions of the benchmark y yet"),
-    *(
-        (words.replace("LONG", "x" * 256), "name too long")
-        for words in (
-            "ingest --dataset corpus --input LONG --output out",
-            "ingest --dataset natural_instructions --input LONG --check",
-            "score --benchmark supernatinst --predictions LONG --references r.jsonl",
-            "encode --task LONG --instance 0",
-            "judge score --key LONG p.jsonl",
-            "check LONG",
-        )
-    ),
-    ("encode --task /dev/zero --instance 0", "/dev/zero: a character device"),
-    ("judge score --key /dev/zero p.jsonl", "/dev/zero: a character device"),
-    ("trace", "Missing argument 'ID|NUMBER'"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "wanted"), WRONG)
-def test_wrong_input_is_status_2_and_one_line(
-    folder: Path, arguments: str, wanted: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_input_is_status_2_and_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    before = sorted(path.name for path in folder.iterdir())
-    assert wanted in refused(*arguments.split())
-    assert sorted(path.name for path in folder.iterdir()) == before
+    check_refusals("files")
 
 
 def test_without_a_command_the_usage_is_printed() -> None:

@@ -16,6 +16,7 @@ from nightjar.tools import Request, make
 from pipelines.cli import main
 from stages.index.build import build
 from tests.conftest import ROOT
+from tests.in_process import check_refusals
 from tests.scripted_model import Script, scripted
 from tests.stages.index.test_build import write_corpus
 
@@ -167,37 +168,11 @@ def test_a_file_of_questions(
     assert [(row["question"], row["answer"]) for row in rows] == [("One", "One!"), ("Two", "Two!")]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--system", "texts"), "give a question, or --file with questions"),
-        (("Q", "--file", "lines", "--system", "texts"), "give a question, or --file with questions"),
-        ((" ", "--system", "texts"), "the question is empty"),
-        (("Q", "--system", "none"), "'none': no such trained system; systems are instructed, texts"),
-        (("Q", "--system", "models/base"), "'models/base': no recipe.json"),
-        (
-            ("Q", "--system", "texts", "--definition", "D"),
-            "was trained on plain text and reads no definition",
-        ),
-        (("--file", "none", "--system", "texts"), "none: no such file"),
-        (("x",), "give --system or --model"),
-        (("x", "--system", "texts", "--model", "models/base/language_model"), "give --system or --model"),
-        (("x", "--model", "nothing"), "nothing: no such model directory"),
-        (("x", "--model", "server:http://127.0.0.1:1#m"), "server:http://127.0.0.1:1: cannot be reached"),
-        (("--file", "empty", "--system", "texts"), "empty: no question"),
-        (("--file", "lines", "--system", "texts"), "lines:2: no key question with a text"),
-        (("--file", "bytes", "--system", "texts"), "bytes: not UTF-8 at byte 0"),
-    ],
-)
-def test_wrong_input_is_one_line(
-    project: Path, arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_input_is_one_line(project: Path) -> None:
     (project / "empty").touch()
     (project / "lines").write_text('{"question": "a"}\n{"text": "b"}\n')
     (project / "bytes").write_bytes(b"\xff")
-    assert run(*arguments) == 2
-    error = capsys.readouterr().err
-    assert told in error and error.count("\n") == 1
+    check_refusals("ask")
 
 
 def test_a_model_of_the_hub_may_be_fetched(

@@ -11,7 +11,7 @@ import pytest
 
 from nightjar.benchmarks.task_file import read_any
 from pipelines.cli import main
-from tests.in_process import captured, nightjar
+from tests.in_process import captured, check_refusals, nightjar
 
 TASK = {
     "Definition": ["Say the colour."],
@@ -65,22 +65,6 @@ def test_tsv_is_one_line_an_instance(task: Path) -> None:
     assert second.endswith("wine wine. Output:\tred") or second.endswith("wine wine. Output:\twhite")
     labels = {run(f"encode --task {task.name} --tsv --seed {seed}")[1].split("\t")[-1] for seed in range(12)}
     assert labels == {"red\n", "white\n"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "wanted"),
-    [
-        ("", "no instance chosen"),
-        ("--tsv --instance 0", "prints all instances"),
-        ("--tsv --json", "prints all instances"),
-        ("--instance 0 --encoding def_pos9", "'def_pos9': no such encoding; encodings are input_only"),
-        ("--instance 0 --seed -1", "Invalid value for '--seed'"),
-    ],
-)
-def test_wrong_input(task: Path, arguments: str, wanted: str) -> None:
-    code, out, err = run(f"encode --task {task.name} {arguments}")
-    assert (code, out) == (2, "")
-    assert wanted in err and err.count("\n") == 1 and err.startswith("nightjar: ")
 
 
 def test_an_explanation_of_null_gets_no_line(task: Path) -> None:
@@ -163,3 +147,7 @@ def test_the_inputs_of_task_files_are_shown_unchanged(task_files: list[Path], wo
         told = json.loads(out)
         assert (code, err, told["references"]) == (0, "", rows[number]["output"])
         assert rows[number]["input"].strip()[:50] in told["source"]
+
+
+def test_wrong_input_is_one_line(task: Path) -> None:
+    check_refusals("encode")

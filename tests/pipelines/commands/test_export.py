@@ -21,6 +21,7 @@ from pipelines.cli import main
 from pipelines.commands import export as command
 from pipelines.commands.model_card import base_of
 from tests.conftest import ROOT
+from tests.in_process import check_refusals
 
 TEXT = "Definition: Count.\n\nInput: 12 boxes of 8 pens\nOutput:"
 
@@ -204,23 +205,6 @@ def test_what_is_known_of_a_base(tmp_path: Path) -> None:
     assert base_of(ModelSource.parse(str(tmp_path))).name == tmp_path.name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("none", "out"), "'none': no such trained system; systems are tk_instruct"),
-        (("models/base", "out"), "'models/base': no recipe.json in this directory; systems are tk_instruct"),
-    ],
-)
-def test_wrong_input_is_one_line(
-    workdir: Path, tiny_model: Path, arguments: tuple[str, str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(workdir, tiny_model)
-    capsys.readouterr()
-    assert run(*arguments) == 2
-    error = capsys.readouterr().err
-    assert told in error and error.count("\n") == 1
-
-
 def test_the_licence_is_a_name_and_no_markdown(
     workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,3 +245,8 @@ def test_a_disk_that_takes_no_more_is_one_line(
     assert code == 2 and error.count("\n") == 1
     assert "new/out: a quota or a limit on file sizes is reached" in error
     assert not Path("new").exists()
+
+
+def test_wrong_input_is_one_line(workdir: Path, tiny_model: Path) -> None:
+    trained(workdir, tiny_model)
+    check_refusals("export")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nightjar.benchmarks import registry
-from tests.in_process import nightjar, refused
+from tests.in_process import check_refusals, nightjar
 from tests.questions import question, write_questions
 
 TASKS = registry.load_benchmark("zeroscrolls").submission.tasks  # type: ignore[union-attr]
@@ -68,15 +68,5 @@ def test_only_answers_to_hidden_questions_can_be_handed_in(mine: Path) -> None:
         assert line in nightjar(*COMMAND, "--check", "mine.csv", "--questions", "asked")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ([], "--predictions and --output are needed, or --check"),
-        (["--predictions", "mine.jsonl"], "--predictions and --output are needed, or --check"),
-        (["--check", "a.csv", "--output", "b.csv"], "it is given with --predictions or --output"),
-        (["--check", "none.csv"], "none.csv: no such file or folder"),
-        (["--predictions", "mine.jsonl", "--output", "."], ".: a folder"),
-    ],
-)
-def test_one_line_and_status_2(mine: Path, arguments: list[str], reason: str) -> None:
-    assert reason in refused(*COMMAND, *arguments)
+def test_wrong_input_is_one_line(mine: Path) -> None:
+    check_refusals("submission")
