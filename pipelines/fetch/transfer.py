@@ -52,14 +52,14 @@ _DAMAGED = (
 Progress = Callable[[int, int], None]
 
 
-def download(url: str, target: Path, most: int, progress: Progress) -> None:
+def download(url: str, target: Path, byte_limit: int, progress: Progress) -> None:
     """Write the file at `url` to `target`, from where an earlier transfer was cut off.
 
     `target`.part has the bytes until all are there, and `target`.etag says of which version they are. Without a strong
     ETag, or where the server sends another version or another range, the transfer begins again.
 
-    Raises NightjarError for an answer that is not the file, one of more than `most` bytes, and a connection that ends
-    early.
+    Raises NightjarError for an answer that is not the file, one of more than `byte_limit` bytes, and a connection that
+    ends early.
     """
     part, version = target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.etag")
     etag, done = _cut_off(part, version)
@@ -80,8 +80,8 @@ def download(url: str, target: Path, most: int, progress: Progress) -> None:
                     with part.open("ab") as file:
                         for block in reply.iter_raw():
                             done += len(block)
-                            if max(done, total) > most:
-                                what = f"more than the {most} bytes that are expected"
+                            if max(done, total) > byte_limit:
+                                what = f"more than the {byte_limit} bytes that are expected"
                                 raise NightjarError(what, url, "fetch it by hand")
                             file.write(block)
                             progress(done, total)
@@ -167,7 +167,7 @@ def _check_answer(reply: httpx.Response, url: str) -> int:
 
 
 def _substitute(path: Path) -> str:
-    """What a file is that publishers have in the place of another; empty for other files."""
+    """Return the kind of a file that publishers put in the place of another; empty for other files."""
     with path.open("rb") as file:
         start = file.read(200).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if start.startswith(_PAGES):
@@ -250,13 +250,13 @@ def _git(folder: Path, repository: str, *arguments: str) -> str:
         raise NightjarError(error.what, repository, fix) from None
 
 
-def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> None:
+def unpack(archive: Path, files: dict[str, str], folder: Path, byte_limit: int) -> None:
     """Write the files of a zip or tar archive that `files` name into `folder`.
 
     Only these are read, so no name in the archive decides where a file goes. Raises NightjarError for a link, for more
-    than `most` bytes in all, for a web page or a pointer of Git LFS, and for an archive that is damaged.
+    than `byte_limit` bytes in all, for a web page or a pointer of Git LFS, and for an archive that is damaged.
     """
-    left = most
+    remaining = byte_limit
     try:
         for name, regular, stream in _members(archive):
             target = place(name, files)
@@ -265,7 +265,7 @@ def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> Non
             if not regular:
                 raise NightjarError(f"{name} is not a file", archive, "do not use this archive")
             with stream() as source:
-                left -= _copy(source, folder / target, left, archive)
+                remaining -= _copy(source, folder / target, remaining, archive)
             if what := _substitute(folder / target):
                 raise NightjarError(f"{name} is {what}, not the file", archive, "fetch it by hand")
     except _DAMAGED as error:
@@ -274,20 +274,20 @@ def unpack(archive: Path, files: dict[str, str], folder: Path, most: int) -> Non
 
 
 def place(name: str, files: dict[str, str]) -> str | None:
-    """Where the file of this name goes by `files`; None if none of them names it."""
+    """Return the place of the file of this name by `files`; None if none of them names it."""
     for pattern, target in files.items():
         if fnmatchcase(name, pattern) and name.count("/") == pattern.count("/"):
-            own = PurePosixPath(name).name
-            return (PurePosixPath(target) / own).as_posix() if target.endswith("/") else target
+            file_name = PurePosixPath(name).name
+            return (PurePosixPath(target) / file_name).as_posix() if target.endswith("/") else target
     return None
 
 
 def _members(archive: Path) -> Iterator[tuple[str, bool, Callable[[], IO[bytes]]]]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
-            for one in opened.infolist():
-                kind = stat.S_IFMT(one.external_attr >> 16)
-                yield one.filename, kind in (0, stat.S_IFREG), lambda one=one: opened.open(one)  # type: ignore[misc]
+            for entry in opened.infolist():
+                kind = stat.S_IFMT(entry.external_attr >> 16)
+                yield entry.filename, kind in (0, stat.S_IFREG), lambda entry=entry: opened.open(entry)  # type: ignore[misc]
     else:
         with tarfile.open(archive, "r:*") as packed:
             for member in packed:
@@ -297,18 +297,18 @@ def _members(archive: Path) -> Iterator[tuple[str, bool, Callable[[], IO[bytes]]
                 pass
 
 
-def _copy(source: IO[bytes], target: Path, most: int, archive: Path) -> int:
+def _copy(source: IO[bytes], target: Path, byte_limit: int, archive: Path) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with target.open("wb") as file:
         while block := source.read(_BLOCK):
             written += len(block)
-            if written > most:
+            if written > byte_limit:
                 raise NightjarError("more bytes than are expected", archive, "do not use this archive")
             file.write(block)
     return written
 
 
 def is_regular(path: Path) -> bool:
-    """Whether there is an ordinary file at `path` itself."""
+    """Return whether `path` itself is an ordinary file."""
     return path.is_file() and not path.is_symlink()

@@ -54,12 +54,12 @@ def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows
     """
     place = ledger / f"date={facts['started']:%Y-%m-%d}" / str(facts["run"])
     with _adding(ledger) as temporary:
-        known = _folders(ledger)
-        if any(path.name == place.name for path in known):
+        folders = _folders(ledger)
+        if any(path.name == place.name for path in folders):
             raise NightjarError("an entry of this name is there", place, "entries are never written again")
         # No number of an entry that cannot be read is used again.
         numbers = (entry["sequence"] for entry in entries(ledger, warn=lambda line: None))
-        row = {**facts, "sequence": 1 + max([len(known), *numbers]), "files": {}}
+        row = {**facts, "sequence": 1 + max([len(folders), *numbers]), "files": {}}
         row |= {name: json.dumps(row[name], sort_keys=True, ensure_ascii=False) for name in JSON}
         tables.write_file(temporary / RUN, contracts.LEDGER_RUN, [row])
         for (name, contract), rows in zip(TABLES.items(), (scores, instances, verdicts), strict=True):
@@ -141,7 +141,7 @@ def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
 
     One that is damaged, or whose namesake in `ledger` is, is not touched, with a warning. Raises as `append` does.
     """
-    found: list[str] = []
+    recovered: list[str] = []
     for path in sorted(_folders(aside)) if aside.resolve() != ledger.resolve() else ():
         # A recovery that was killed may have added it already.
         namesakes = [other for other in _folders(ledger) if other.name == path.name]
@@ -153,8 +153,8 @@ def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
             del facts["path"]
             append(ledger, facts, *rows)
         remove(path)
-        found.append(path.name)
-    return found
+        recovered.append(path.name)
+    return recovered
 
 
 def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
@@ -163,13 +163,13 @@ def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:
     The columns of JSON are objects. A ledger that does not exist has no runs. An entry that cannot be read is skipped,
     and `warn` gets a line that names it. Raises NightjarError if `ledger` is no folder, or cannot be read.
     """
-    found = []
+    all_facts = []
     for path in _folders(ledger):
         try:
-            found.append(_facts(path))
+            all_facts.append(_facts(path))
         except NightjarError as error:
             warn(f"skipped {path}: {RUN}: {error.what}")
-    return sorted(found, key=lambda entry: (entry["sequence"], entry["run"]))
+    return sorted(all_facts, key=lambda entry: (entry["sequence"], entry["run"]))
 
 
 def good(ledger: Path, warn: Warn = _log) -> Iterator[dict[str, Any]]:
@@ -184,8 +184,8 @@ def find(ledger: Path, run: str, warn: Warn = _log) -> dict[str, Any]:
 
     Raises NightjarError unless there is exactly one.
     """
-    known = entries(ledger, warn)
-    named = known[-1:] if run == "last" else [entry for entry in known if entry["run"].endswith(run)]
+    all_facts = entries(ledger, warn)
+    named = all_facts[-1:] if run == "last" else [entry for entry in all_facts if entry["run"].endswith(run)]
     if len(named) != 1:
         what = f"{len(named)} runs are named {run!r}" if named else f"no run {run!r}"
         raise NightjarError(what, ledger, "`nightjar ledger` lists the runs")
@@ -204,11 +204,11 @@ def check(ledger: Path) -> tuple[int, list[str]]:
     values that were changed. Raises NightjarError only if `ledger` is no folder, or cannot be read.
     """
     folders = sorted(_folders(ledger))
-    found = [f"{path.name}: {line}" for path in folders for line in _damage(path)]
+    damage = [f"{path.name}: {line}" for path in folders for line in _damage(path)]
     last = max((entry["sequence"] for entry in entries(ledger, warn=lambda line: None)), default=0)
     if last > len(folders):
-        found.append(f"{last - len(folders)} missing: the last entry has the number {last}")
-    return len(folders), found
+        damage.append(f"{last - len(folders)} missing: the last entry has the number {last}")
+    return len(folders), damage
 
 
 def check_rows(scores: Rows, instances: Rows) -> None:
@@ -231,25 +231,25 @@ def _folders(ledger: Path) -> list[Path]:
 
 def _damage(path: Path) -> list[str]:
     """A line for each file of an entry that cannot be read, and for an entry under another name."""
-    found = []
+    faults = []
     try:
         if (run := _facts(path)["run"]) != path.name:
-            found.append(f"the folder holds the run {run!r}")
+            faults.append(f"the folder holds the run {run!r}")
     except NightjarError as error:
-        found.append(f"{RUN}: {error.what}")
+        faults.append(f"{RUN}: {error.what}")
     for name, contract in TABLES.items():
         try:
             _table(path / name, contract)
         except NightjarError as error:
-            found.append(f"{name}: {error.what}")
-    return found
+            faults.append(f"{name}: {error.what}")
+    return faults
 
 
 def _intact(path: Path, warn: Warn) -> bool:
-    """Whether all of an entry can be read; if not, `warn` gets a line."""
-    if found := _damage(path):
-        warn(f"skipped {path}: {'; '.join(found)}")
-    return not found
+    """Return whether all of an entry can be read; if not, `warn` gets a line."""
+    if faults := _damage(path):
+        warn(f"skipped {path}: {'; '.join(faults)}")
+    return not faults
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def tags(root: Path) -> list[str]:
     profile = ""
     with contextlib.suppress(OSError, ValueError):
         profile = (root / paths.PROFILE).read_text(encoding="utf-8").strip()[:40]
-    found = {"commit": short_commit(root), "profile": profile}
-    return [root.name, *(f"{name} {value}" for name, value in found.items() if value)]
+    labels = {"commit": short_commit(root), "profile": profile}
+    return [root.name, *(f"{name} {value}" for name, value in labels.items() if value)]
 
 
 def short_commit(root: Path) -> str:
@@ -89,10 +89,10 @@ def short_commit(root: Path) -> str:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What every point of a study starts from.
+    """The state of the project that every point of a study starts from.
 
     `tree` is a commit that no branch has, with the tracked files as they were: the paths `changed` differ in it from
-    `commit`. `known` are the paths of all its files and folders.
+    `commit`. `tracked_paths` are all its files and folders.
 
     `digest` identifies the commit and the changed files without params.yaml, which counts by its values, and dvc.lock,
     which describes what is built, not what is to be built.
@@ -102,7 +102,7 @@ class Baseline:
     tree: str
     changed: tuple[str, ...]
     untracked: tuple[str, ...]
-    known: frozenset[str]
+    tracked_paths: frozenset[str]
     digest: str
 
 
@@ -124,7 +124,7 @@ def baseline(root: Path) -> Baseline:
     digest = sha256((commit + code).encode("utf-8", "surrogateescape")).hexdigest()
     untracked = tuple(names(git(root, "ls-files", "--others", "--exclude-standard", "-z")))
     files = names(git(root, "ls-tree", "-r", "--name-only", "-z", tree))
-    known = {*files, *(folder.as_posix() for name in files for folder in Path(name).parents)}
-    if "dvc.yaml" not in known:
+    tracked_paths = {*files, *(folder.as_posix() for name in files for folder in Path(name).parents)}
+    if "dvc.yaml" not in tracked_paths:
         raise NightjarError("not in Git", root / "dvc.yaml", "commit it: this works in a clone")
-    return Baseline(commit, tree, changed, untracked, frozenset(known), digest)
+    return Baseline(commit, tree, changed, untracked, frozenset(tracked_paths), digest)

@@ -1,4 +1,4 @@
-"""Where a command may write: the one rule for every output that a user names."""
+"""The places where a command may write: the one rule for every output that a user names."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def check(path: Path) -> None:
     if path.name in ("", ".."):
         place = Path(os.path.realpath(path))
     root = next(filter(_is_project, place.parents), None)
-    inside, here = place.relative_to(root or place.anchor), Path.cwd()
-    holds = _is_project(here) and here.is_relative_to(place)
-    if holds or (root and any(_overlap(inside, own) for own in _own(root))):
+    inside, current = place.relative_to(root or place.anchor), Path.cwd()
+    holds = _is_project(current) and current.is_relative_to(place)
+    if holds or (root and any(_overlap(inside, project_path) for project_path in _project_paths(root))):
         raise NightjarError("the project's own files are there", path, "name a place beside them")
     if TOOLS & set(inside.parts) or (root and inside.name and inside.parts[0].startswith(".")):
         raise NightjarError("a folder of Git, DVC, Python or Nightjar", path, "name a place elsewhere")
-    kept = (it for it in (place, *place.parents) if it.name and os.path.lexists(f"{it}.dvc"))
-    if found := next(kept, None):
-        raise NightjarError(f"DVC keeps {found.name}", path, "name a place elsewhere")
+    candidates = (it for it in (place, *place.parents) if it.name and os.path.lexists(f"{it}.dvc"))
+    if versioned := next(candidates, None):
+        raise NightjarError(f"DVC keeps {versioned.name}", path, "name a place elsewhere")
 
 
 def _is_project(folder: Path) -> bool:
-    """Whether a folder is that of a project, or of an evaluation, which has no graph."""
+    """Return whether a folder is that of a project, or of an evaluation, which has no graph."""
     return (folder / PARAMS_FILE).is_file() or (folder / GRAPH).is_file()
 
 
@@ -56,7 +56,7 @@ def _overlap(a: Path, b: Path) -> bool:
     return a.is_relative_to(b) or b.is_relative_to(a)
 
 
-def _own(root: Path) -> Iterator[Path]:
+def _project_paths(root: Path) -> Iterator[Path]:
     yield from map(Path, OWN)
     try:
         stages = read_optional(root / GRAPH)["stages"].values()
@@ -67,10 +67,10 @@ def _own(root: Path) -> Iterator[Path]:
 
 
 def _outputs(stage: dict[str, Any]) -> Iterator[str]:
-    """What a stage of dvc.yaml writes; of names with variables, the folder before the first."""
+    """Yield the outputs of a stage of dvc.yaml; of names with variables, the folder before the first."""
     for key in ("outs", "metrics", "plots"):
         for item in stage.get(key) or ():
             name = item if isinstance(item, str) else next(iter(item))
-            known, variable, _ = name.partition("${")
-            if known := known.rpartition("/")[0] if variable else known:
-                yield known
+            prefix, variable, _ = name.partition("${")
+            if prefix := prefix.rpartition("/")[0] if variable else prefix:
+                yield prefix

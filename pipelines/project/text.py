@@ -12,7 +12,7 @@ def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) ->
     """`[52.5, 65.0]` of a row with n, `low` and `high`; where it has none, `n<20`."""
     if row["low"] is None:
         return _too_few(row)
-    low, high = (display.number(row[end], decimals, signed) for end in ("low", "high"))
+    low, high = (display.number(row[bound], decimals, signed) for bound in ("low", "high"))
     return f"[{low}, {high}]"
 
 

@@ -108,7 +108,7 @@ class Clone:
 
     def inputs(self, target: str) -> dict[str, str]:
         """The hashes of the inputs of `target` and the stages before it that Git does not have: see graph.inputs."""
-        return graphs.inputs(self.path, target, self.start.known | {PARAMS_FILE.as_posix()})
+        return graphs.inputs(self.path, target, self.start.tracked_paths | {PARAMS_FILE.as_posix()})
 
     def run(
         self,

@@ -40,7 +40,7 @@ Row = Mapping[str, Any]
 
 
 def is_there(root: Path, commit: str, study: Study) -> bool:
-    """Whether the artifacts that are scored of the experiment `commit` are still in the cache."""
+    """Return whether the cache still has the scored artifacts of the experiment `commit`."""
     try:
         with provided(root, commit, _artifacts(study)):
             return True
@@ -126,16 +126,16 @@ def _tracks(points: Iterable[Result]) -> list[str]:
 
 def _scored(benchmark: str, questions: Path, predicted: Path, first: Path | None) -> dict[str, Any]:
     """The scores of predictions by track and metric, with the difference from those of the first point."""
-    found = score_files(benchmark, predicted, questions)
+    result = score_files(benchmark, predicted, questions)
     compared = difference_rows(compare_files(benchmark, predicted, first, questions)) if first else []
     by_metric = {(it["track"], it["metric"]): it for it in compared if it["level"] == "overall"}
     rows = []
-    for row in score_rows(found):
+    for row in score_rows(result):
         if row["level"] == "overall":
-            other = by_metric.get((row["track"], row["metric"]), {})
-            difference = {column: other.get(name) for column, name in DIFFERENCE.items()}
+            difference_row = by_metric.get((row["track"], row["metric"]), {})
+            difference = {column: difference_row.get(name) for column, name in DIFFERENCE.items()}
             rows.append({name: row[name] for name in SCORE} | difference)
-    return {"n": found["n"], "missing_predictions": found["missing"], "scores": rows}
+    return {"n": result["n"], "missing_predictions": result["missing"], "scores": rows}
 
 
 def _digest(folder: Path) -> str:
@@ -205,10 +205,12 @@ def _difference(benchmark: str, row: Row | None) -> str:
 def published(result: Result) -> list[str]:
     """A line for each published system with its values for a track, or for what a paper gives instead."""
     lines = []
-    for one in result["published"]:
-        for of in dict.fromkeys(name for values in one["points"].values() for name in values):
-            listed = [f"{at}: {number(it[of], 1)}" for at, it in one["points"].items() if of in it]
-            lines.append(f"{one['system']} ({one['source']}), {title(result, of)}: {', '.join(listed)}")
+    for system_row in result["published"]:
+        for of in dict.fromkeys(name for values in system_row["points"].values() for name in values):
+            listed = [f"{at}: {number(it[of], 1)}" for at, it in system_row["points"].items() if of in it]
+            lines.append(
+                f"{system_row['system']} ({system_row['source']}), {title(result, of)}: {', '.join(listed)}"
+            )
     return lines
 
 
@@ -250,12 +252,15 @@ def draw(result: Result, folder: Path) -> None:
         axes = drawn.subplots()
         axes.set_prop_cycle(color=[matplotlib.colormaps["tab20"](n) for n in range(20)])
         for track, metric in mains.items():
-            own = [row for row in rows if (row["track"], row["metric"]) == (track, metric)]
+            track_rows = [row for row in rows if (row["track"], row["metric"]) == (track, metric)]
             ends = [
-                [0 if row[end] is None else max(0, sign * (row[end] - row["value"])) for row in own]
-                for end, sign in (("low", -1), ("high", 1))
+                [
+                    0 if row[bound] is None else max(0, sign * (row[bound] - row["value"]))
+                    for row in track_rows
+                ]
+                for bound, sign in (("low", -1), ("high", 1))
             ]
-            xs, values = ([row[name] for row in own] for name in (axis["name"], "value"))
+            xs, values = ([row[name] for row in track_rows] for name in (axis["name"], "value"))
             axes.errorbar(xs, values, ends, marker="o", capsize=3, label=title(result, track))
         axes.set_xscale("log" if ticks[0] > 0 else "symlog", base=2)
         axes.set_xticks(ticks, map(str, ticks))

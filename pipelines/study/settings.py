@@ -1,6 +1,4 @@
-"""What a study varies: settings of params.yaml with their values, those of the papers by a name, and the system that
-is scored.
-"""
+"""The settings of params.yaml that a study varies, those of the papers by a name, and the system that is scored."""
 
 from __future__ import annotations
 
@@ -85,13 +83,13 @@ def axes(words: Sequence[str]) -> list[Axis]:
 
     Raises NightjarError for values that are no YAML, and for none at all.
     """
-    found: list[Axis] = []
-    left = list(words)
-    for word in left:
+    varied: list[Axis] = []
+    queue = list(words)
+    for word in queue:
         name, sign, listed = word.partition("=")
         first, *more = KINDS.get(name := name.strip(), (name,))
         key, _, published = first.partition("=")
-        left += more  # the loop reads them too
+        queue += more  # the loop reads them too
         where = quote_short(name, quoted=False)
         try:
             values = parse(f"[{listed if sign else published}]", where)
@@ -101,8 +99,8 @@ def axes(words: Sequence[str]) -> list[Axis]:
         if not values:
             usual = ", ".join(it for it, kind in KINDS.items() if not kind[0].endswith("="))
             raise NightjarError("no values", where, f"give KEY=A,B; published values are known of {usual}")
-        found.append(Axis(name, key, tuple({text(value): value for value in values}.values())))
-    return found
+        varied.append(Axis(name, key, tuple({text(value): value for value in values}.values())))
+    return varied
 
 
 def chosen(
@@ -130,17 +128,17 @@ def chosen(
         return [Path(system.weights).parent == paths.BASE_MODELS, *(readers and it for it in passages)]
 
     suited = [it for it in params.predict.systems.values() if depends(it)]
-    found = [it for it in suited if benchmark in (None, it.benchmark) and recipe in (None, it.system)]
-    if not found:
+    systems = [it for it in suited if benchmark in (None, it.benchmark) and recipe in (None, it.system)]
+    if not systems:
         what = f"no such system depends on {' and '.join(quote_short(it.name) for it in varied)}"
-        known = ", ".join(f"{it.benchmark}-{it.system}" for it in suited)
-        every, fix = params.model_dump(mode="json"), f"these depend on it: {known}"
-        for axis in varied if not known else ():
+        suited_names = ", ".join(f"{it.benchmark}-{it.system}" for it in suited)
+        every, fix = params.model_dump(mode="json"), f"these depend on it: {suited_names}"
+        for axis in varied if not suited_names else ():
             fix = did_you_mean(axis.name, KINDS, near_key(axis.name, every, EVERY_KEY))
-        raise NightjarError(what, "--benchmark, --recipe" if known else "KEY=V1,V2", fix)
-    system = min(found, key=rank)
-    for key, other in permutations([f"{axis.key_of(system)}." for axis in varied], 2):
-        if key.startswith(other):
+        raise NightjarError(what, "--benchmark, --recipe" if suited_names else "KEY=V1,V2", fix)
+    system = min(systems, key=rank)
+    for key, other_key in permutations([f"{axis.key_of(system)}." for axis in varied], 2):
+        if key.startswith(other_key):
             raise NightjarError(
                 "it is given twice", quote_short(key[:-1], quoted=False), "give all values at once: KEY=A,B"
             )
@@ -150,36 +148,39 @@ def chosen(
 def settings(
     root: Path,
     graph: Graph,
-    known: Collection[str],
+    tracked_paths: Collection[str],
     params: Params,
     values: Mapping[Axis, Any],
     system: System,
 ) -> dict[str, Any]:
-    """What a point sets, its values by their axes. A path of the project that neither Git (`known`) nor a stage
-    provides becomes absolute, for the clone lacks it; weights in a directory are pinned, for DVC does not hash them.
+    """Return the settings of a point, from its values by their axes. A path of the project that neither Git
+    (`tracked_paths`) nor a stage provides becomes absolute, for the clone lacks it; weights in a directory are pinned,
+    for DVC does not hash them.
 
     Raises NightjarError for an unknown encoding and a directory without weights.
     """
-    found: dict[str, Any] = {}
+    assigned: dict[str, Any] = {}
     for axis, value in values.items():
         key = axis.key_of(system)
         if key == "encoding" and isinstance(value, str):
             flags = named(params.encoding, value)
-            found |= {f"encoding.{flag}": getattr(flags, flag) for flag in NAMED[value]}
+            assigned |= {f"encoding.{flag}": getattr(flags, flag) for flag in NAMED[value]}
         elif not isinstance(value, str):
-            found[key] = value
+            assigned[key] = value
         elif key.startswith("models.") and key.endswith(".source") and ":" not in value:
-            found[key] = str((root / value).resolve())
-            found[f"{key.removesuffix('source')}sha256"] = weights_digest(root / value)
+            assigned[key] = str((root / value).resolve())
+            assigned[f"{key.removesuffix('source')}sha256"] = weights_digest(root / value)
         else:
-            external = "/" in value and os.path.lexists(root / value) and not _provided(graph, known, value)
-            found[key] = str((root / value).resolve()) if external else value
-    return found
+            external = (
+                "/" in value and os.path.lexists(root / value) and not _provided(graph, tracked_paths, value)
+            )
+            assigned[key] = str((root / value).resolve()) if external else value
+    return assigned
 
 
-def _provided(graph: Graph, known: Collection[str], value: str) -> bool:
-    """Whether Git has a path, or a stage makes it, what it lies in, or what lies in it."""
+def _provided(graph: Graph, tracked_paths: Collection[str], value: str) -> bool:
+    """Return whether Git has a path, or a stage makes it, a folder around it, or something in it."""
     path, outs = Path(value), [Path(out) for stage in graph.stages.values() for out in stage.outs]
-    return path.as_posix() in known or any(
+    return path.as_posix() in tracked_paths or any(
         path.is_relative_to(out) or out.is_relative_to(path) for out in outs
     )

@@ -59,7 +59,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Study:
-    """What a study runs: the points in their order. Each is compared with the first.
+    """A study: the points in their order. Each is compared with the first.
 
     Everything that a point's name is made from is fixed here: later changes of the project do not reach its run.
     `folder` is that of its results, and `params` the text of params.yaml.
@@ -109,20 +109,20 @@ def plan(
     title = "-".join(names)[:200]
     results.check_folder(root, name or title)
     grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
-    sets = [settings(root, graph, start.known, params, values, system) for values in grid]
-    wholes = [deepcopy(present) for _ in sets]
-    for whole, own in zip(wholes, sets, strict=True):
-        put(whole, own, "study", EVERY_KEY)
-        registry.check(validate(whole, "study"), "study")
+    sets = [settings(root, graph, start.tracked_paths, params, values, system) for values in grid]
+    all_settings = [deepcopy(present) for _ in sets]
+    for settings_at_point, assigned in zip(all_settings, sets, strict=True):
+        put(settings_at_point, assigned, "study", EVERY_KEY)
+        registry.check(validate(settings_at_point, "study"), "study")
     points = []
-    for values, own, whole, read in zip(
-        grid, sets, wholes, _inputs(root, start, target, text, sets), strict=True
+    for values, assigned, settings_at_point, read in zip(
+        grid, sets, all_settings, _inputs(root, start, target, text, sets), strict=True
     ):
-        decides = json.dumps([start.digest, read, target, whole], sort_keys=True, default=str)
+        decides = json.dumps([start.digest, read, target, settings_at_point], sort_keys=True, default=str)
         digest = sha256(decides.encode()).hexdigest()[:10]
         slug = re.sub(r"[^a-z0-9_]+", "-", f"{title[:60]}-{label(values)[-60:]}".lower()).strip("-")
         at = {axis.name: value for axis, value in values.items()}
-        points.append(Point(at, label(values), own, read, f"{slug}-{digest}"))
+        points.append(Point(at, label(values), assigned, read, f"{slug}-{digest}"))
     return Study(
         tuple(varied), system.benchmark, system.system, title, name or title, start, text, tuple(points)
     )
@@ -135,8 +135,8 @@ def _inputs(
     each point, in a clone that is made for this.
     """
     if not any(isinstance(it, str | list | dict) for sets in grid for it in sets.values()):
-        return [graphs.inputs(root, target, start.known | {PARAMS_FILE.as_posix()})] * len(grid)
-    found = []
+        return [graphs.inputs(root, target, start.tracked_paths | {PARAMS_FILE.as_posix()})] * len(grid)
+    hashes = []
     with ExitStack() as opened:
         clone = Clone(root, start)
         clone.shared = ()
@@ -146,8 +146,8 @@ def _inputs(
         opened.enter_context(clone)
         for sets in grid:
             write_text(clone.path / PARAMS_FILE, edited(params, sets))
-            found.append(clone.inputs(target))
-    return found
+            hashes.append(clone.inputs(target))
+    return hashes
 
 
 def run(
@@ -242,7 +242,7 @@ def run_study(
 
     Raises NightjarError for a setting that is not available.
     """
-    study, say, found = session.prepared or (
+    study, say, results_of_study = session.prepared or (
         plan(session.root, settings, benchmark, recipe),
         session.log,
         dict[str, Any](),
@@ -251,7 +251,7 @@ def run_study(
     failed = run(session.root, study, say, session.stages, session.stop, wait)
     if session.stop.is_set():
         return End("cancelled", "stopped; the points that are done are kept")
-    found.update(finish(session.root, study, failed))
+    results_of_study.update(finish(session.root, study, failed))
     done = len(study.points) - len(failed)
     return End(
         "failed" if failed else "completed", f"{done} of {counted_as(len(study.points), 'point')} done"

@@ -1,5 +1,5 @@
-"""What differs between two versions of an artifact: DVC says which files, their rows are compared by the keys of the
-contracts.
+"""The differences between two versions of an artifact: DVC says which files differ, and the rows of these are compared
+by the keys of the contracts.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def diff(
 
 
 def _prompts(repo: Repo, commits: Sequence[str | None], changed: Sequence[Path]) -> dict[str, dict[str, str]]:
-    """How the systems with `changed` predictions were asked, where the facts of both versions say that it differs."""
+    """Return how the systems with `changed` predictions were asked, where the facts of both versions differ."""
     place = len(paths.PREDICTIONS.parts)
     named = {it.parts[place : place + 2] for it in changed if it.is_relative_to(paths.PREDICTIONS)}
     if not named:
@@ -121,7 +121,7 @@ def _prompts(repo: Repo, commits: Sequence[str | None], changed: Sequence[Path])
         sides = changes(repo, PurePosixPath(paths.METRICS), *commits)
     except NightjarError:  # of a repository without facts
         return {}
-    found = {}
+    prompt_differences = {}
     for benchmark, system in sorted(it for it in named if len(it) == 2):
         file = paths.metrics_file(f"predict@{benchmark}-{system}").as_posix()
         if all(file in side for side in sides):
@@ -131,20 +131,20 @@ def _prompts(repo: Repo, commits: Sequence[str | None], changed: Sequence[Path])
             ]
             a, b = (prompting(recorded(it)) for it in facts)
             if a != b:
-                found[f"{benchmark}/{system}"] = {"a": a, "b": b}
-    return found
+                prompt_differences[f"{benchmark}/{system}"] = {"a": a, "b": b}
+    return prompt_differences
 
 
 def _version(
     revision: str, commit: str | None, path: PurePosixPath, sides: tuple[Hashes, Hashes], state: str
 ) -> Found:
     """The facts of a version; with a `note` if only the other one has the artifact. `sides` begin with its own."""
-    found = {"revision": revision, "commit": commit, "there": True}
+    facts = {"revision": revision, "commit": commit, "there": True}
     if {str(path), f"{path}/"} & (sides[1].keys() - sides[0].keys()):
         fix = f"run dvc checkout {path} or nightjar rebuild" if commit is None else "commit its dvc.lock"
         note = f"{revision} has no {path}, so everything counts as {state}. If that is wrong, {fix}."
-        found |= {"there": False, "note": note}
-    return found
+        facts |= {"there": False, "note": note}
+    return facts
 
 
 def _table(file: PurePosixPath, artifact: PurePosixPath) -> str:
@@ -155,19 +155,19 @@ def _table(file: PurePosixPath, artifact: PurePosixPath) -> str:
         return ""
     # The rejected rows of one of several artifacts lie beside its tables, not in one.
     alone = file.parent in (artifact, artifact.parent) and not _PART.fullmatch(file.stem)
-    whole = file.parent.name not in _NAMES and (alone or file.stem == contracts.REJECTED.name)
-    table = file.with_suffix("") if whole else file.parent
+    single_file = file.parent.name not in _NAMES and (alone or file.stem == contracts.REJECTED.name)
+    table = file.with_suffix("") if single_file else file.parent
     inside = table != artifact and table.is_relative_to(artifact)
     return str(table.relative_to(artifact)) if inside else table.name or "data"
 
 
 def _files(sides: Sequence[Hashes], path: PurePosixPath) -> list[Found]:
-    (old, new), found = sides, []
+    (old, new), file_rows = sides, []
     for name in sorted({*old, *new}):
-        shown = "" if name == str(path) else str(PurePosixPath(name).relative_to(path))
+        relative = "" if name == str(path) else str(PurePosixPath(name).relative_to(path))
         state = "added" if name not in old else "changed" if name in new else "removed"
-        found.append({"path": shown, "state": state, "a": old.get(name), "b": new.get(name)})
-    return found
+        file_rows.append({"path": relative, "state": state, "a": old.get(name), "b": new.get(name)})
+    return file_rows
 
 
 def _compare(name: str, sides: Sequence[Mapping[str, Path]], examples: int) -> Found:
@@ -175,16 +175,16 @@ def _compare(name: str, sides: Sequence[Mapping[str, Path]], examples: int) -> F
     changed = len(sides[0].keys() & sides[1].keys())
     parts = {"changed": changed, "added": len(sides[1]) - changed, "removed": len(sides[0]) - changed}
     try:
-        there = [datasets.dataset([str(it) for it in side.values()]) if side else None for side in sides]
-        schema = next(it.schema for it in there if it)
-        a, b = (it or datasets.dataset(schema.empty_table()) for it in there)
+        tables = [datasets.dataset([str(it) for it in side.values()]) if side else None for side in sides]
+        schema = next(it.schema for it in tables if it)
+        a, b = (it or datasets.dataset(schema.empty_table()) for it in tables)
         shared = [column for column in a.schema.names if column in b.schema.names]
         # Somebody else's table may have a known name and other columns.
         fitting = [it for it in CONTRACTS if it.name == PurePosixPath(name).name and {*it.key} <= {*shared}]
-        known = [a.schema.names, b.schema.names]
-        contract = max(fitting, key=lambda it: it.schema.names in known, default=None)
+        column_lists = [a.schema.names, b.schema.names]
+        contract = max(fitting, key=lambda it: it.schema.names in column_lists, default=None)
         key = list(contract.key) if contract else []
-        rows, columns, shown = row_diff.compare(a, b, key, shared, examples)
+        rows, columns, example_rows = row_diff.compare(a, b, key, shared, examples)
     except UNREADABLE as error:
         what = f"cannot be compared ({first_line(error)})"
         raise NightjarError(what, name, "rebuild or fetch it, or free memory") from None
@@ -195,5 +195,5 @@ def _compare(name: str, sides: Sequence[Mapping[str, Path]], examples: int) -> F
         "retyped": [f"{column}: {was} → {now}" for column, was, now in types if was != now],
     }
     same = not any((*rows.values(), *differing.values()))
-    found = {"table": name, "key": key, "parts": parts, "rows": rows, "columns": columns}
-    return found | {"schema": differing, "examples": shown, "same": same}
+    comparison = {"table": name, "key": key, "parts": parts, "rows": rows, "columns": columns}
+    return comparison | {"schema": differing, "examples": example_rows, "same": same}

@@ -42,8 +42,8 @@ def commit_of(repo: Repo, revision: str) -> str | None:
 
 
 def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> tuple[Hashes, Hashes]:
-    """What DVC says differs at or below `path` between two commits, or a commit and the workspace (None): the hashes in
-    either version by path. The path of a directory ends with "/".
+    """Return the hashes by path, in either version, of what differs at or below `path` between two commits, or a commit
+    and the workspace (None). The path of a directory ends with "/".
 
     Raises NightjarError if no version has an artifact there, if Git keeps it, for a pipe or a device in the workspace,
     and if the local cache lacks the list of a directory.
@@ -52,55 +52,58 @@ def changes(repo: Repo, path: PurePosixPath, a: str | None, b: str | None) -> tu
     if not (a and b):
         for file in (full, *full.rglob("*")):
             check_input(file, FOLDER)  # DVC would wait at a pipe for ever
-    found = _differences(repo, path, [it for it in (a, b) if it]) if a or b else {}
-    old = {it["path"]: it["hash"] for it in found.get("deleted", ())}
-    new = {it["path"]: it["hash"] for it in found.get("added", ())}
-    for it in found.get("modified", ()):
-        old[it["path"]], new[it["path"]] = it["hash"]["old"], it["hash"]["new"]
-    for it in found.get("renamed", ()):
-        old[it["path"]["old"]] = new[it["path"]["new"]] = it["hash"]
+    differences = _differences(repo, path, [entry for entry in (a, b) if entry]) if a or b else {}
+    old = {entry["path"]: entry["hash"] for entry in differences.get("deleted", ())}
+    new = {entry["path"]: entry["hash"] for entry in differences.get("added", ())}
+    for entry in differences.get("modified", ()):
+        old[entry["path"]], new[entry["path"]] = entry["hash"]["old"], entry["hash"]["new"]
+    for entry in differences.get("renamed", ()):
+        old[entry["path"]["old"]] = new[entry["path"]["new"]] = entry["hash"]
     names = {*old, *new}
-    for folder in (it for it in names if it.endswith("/") and PurePosixPath(it).is_relative_to(path)):
+    for folder in (
+        entry for entry in names if entry.endswith("/") and PurePosixPath(entry).is_relative_to(path)
+    ):
         inside = any(name.startswith(folder) for name in names - {folder})
         if not inside and {old.get(folder), new.get(folder)} - {None, _EMPTY}:
             raise missing(folder.rstrip("/"), path)
     # An output that was never made has no hash. DVC takes a commit first, then the workspace.
-    there = [
-        {name: it for name, it in side.items() if it and PurePosixPath(name).is_relative_to(path)}
+    hashes_by_side = [
+        {name: entry for name, entry in side.items() if entry and PurePosixPath(name).is_relative_to(path)}
         for side in (old, new)
     ]
-    return (there[0], there[1]) if a else (there[1], there[0])
+    return (hashes_by_side[0], hashes_by_side[1]) if a else (hashes_by_side[1], hashes_by_side[0])
 
 
 def _differences(repo: Repo, path: PurePosixPath, commits: list[str]) -> Mapping[str, Sequence[Any]]:
-    """What `dvc diff` finds between two commits, or one and the workspace."""
+    """Return the differences of `dvc diff` between two commits, or one and the workspace."""
     from dvc_data.index import DataIndexDirError
 
     def outs() -> dict[PurePosixPath, bool]:
         return {PurePosixPath(*out.index_key[1]): bool(out.use_cache) for out in repo.index.outs}
 
-    known = outs()
-    if not any(path.is_relative_to(it) for it in known):  # a folder, or an output of another version's graph
-        known = {it: cached for _ in repo.brancher(revs=commits) for it, cached in outs().items()}
-    if not known.get(path, True):
+    outputs = outs()
+    if not any(path.is_relative_to(it) for it in outputs):
+        # The path is a folder, or an output of another version's graph.
+        outputs = {it: cached for _ in repo.brancher(revs=commits) for it, cached in outs().items()}
+    if not outputs.get(path, True):
         raise NightjarError("Git keeps it, not DVC (cache: false)", path, "use git diff or dvc metrics diff")
     try:
         # In a commit DVC finds only paths from the current folder.
         with contextlib.chdir(repo.root_dir), contextlib.suppress(FileNotFoundError):
-            if any(path.is_relative_to(it) for it in known):
+            if any(path.is_relative_to(it) for it in outputs):
                 return repo.diff(*commits, targets=[str(path)])
-            if any(it.is_relative_to(path) for it in known):
+            if any(it.is_relative_to(path) for it in outputs):
                 return repo.diff(*commits)  # of all: a second for each target costs more
     except DataIndexDirError:
         raise missing(path, path) from None
-    some = ", ".join(sorted(map(str, known))[:8]) + ", …" * (len(known) > 8) or "none"
-    raise NightjarError("not an artifact of these versions", path, f"give the path of an output: {some}")
+    listed = ", ".join(sorted(map(str, outputs))[:8]) + ", …" * (len(outputs) > 8) or "none"
+    raise NightjarError("not an artifact of these versions", path, f"give the path of an output: {listed}")
 
 
 def cached(repo: Repo, digest: str, file: str, artifact: object) -> Path:
     """The file of an artifact with this hash in the local cache. Raises NightjarError if the cache lacks it."""
-    if (kept := Path(repo.cache.local.oid_to_path(digest))).is_file():
-        return kept
+    if (file_in_cache := Path(repo.cache.local.oid_to_path(digest))).is_file():
+        return file_in_cache
     raise missing(file, artifact)
 
 
@@ -125,10 +128,10 @@ def provided(
         with opened(start, locked=False) as repo, repo.switch(commit_of(repo, revision)):
             for artifact in (*artifacts, *optional):
                 try:
-                    found = DVCFileSystem(repo=repo).find(artifact, detail=True, dvc_only=True)
+                    files = DVCFileSystem(repo=repo).find(artifact, detail=True, dvc_only=True)
                 except DataIndexDirError:
                     raise missing(artifact, artifact) from None
-                hashes = {path: it.get("md5") for path, it in found.items()}
+                hashes = {path: it.get("md5") for path, it in files.items()}
                 if not hashes and artifact in optional:
                     continue
                 if not hashes or None in hashes.values():

@@ -55,8 +55,7 @@ def is_number(root: Path, name: str) -> bool:
 
 
 def trace_number(root: Path, name: str) -> Row:
-    """Where a number comes from: BENCHMARK/SYSTEM/METRIC, of every track, or of the task, category or track that
-    follows after another slash.
+    """Trace a number, BENCHMARK/SYSTEM/METRIC of every track, or of the task, category or track after another slash.
 
     Returns {"number": name, "benchmark", "system", "metric", "numbers": one for each row of the table scores that has
     the name, "artifacts": {path: {"stage", "hash"}} of dvc.lock for everything on the way}. A number has the columns
@@ -186,11 +185,11 @@ class _Way:
     def steps(self) -> dict[str, Any]:
         """The steps, and a `note` for a system without predictions."""
         benchmark, system = self.row["benchmark"], self.row["system"]
-        scored, asked = paths.SCORES / benchmark, paths.QUESTIONS / benchmark
+        scored, question_folder = paths.SCORES / benchmark, paths.QUESTIONS / benchmark
         parts = {part for metric, _ in self.measured for part in metric.parts}
         count = sum(len(metric.parts) * len(members) for metric, members in self.measured)
-        own = pc.field("system") == system
-        scores = self._first(scored, contracts.INSTANCE_SCORES, SCORE_COLUMNS, own)
+        of_system = pc.field("system") == system
+        scores = self._first(scored, contracts.INSTANCE_SCORES, SCORE_COLUMNS, of_system)
         steps = [
             self._step(scored, contracts.SCORES, 1, [self.row]),
             self._step(
@@ -206,8 +205,8 @@ class _Way:
             self.artifacts |= dict.fromkeys(setting_paths(self.params, *settings))
         else:
             note = {"note": f"{system} has no predictions: the stage evaluate makes the answers of baselines"}
-        check_in_workspace(self.root, asked)
-        questions = self._read(asked, contracts.QUESTIONS, QUESTION_COLUMNS)
+        check_in_workspace(self.root, question_folder)
+        questions = self._read(question_folder, contracts.QUESTIONS, QUESTION_COLUMNS)
         return note | {"steps": [*steps, questions, *self._sources(benchmark, questions["first"])]}
 
     def _sources(self, benchmark: str, questions: Sequence[Row]) -> Iterator[Row]:

@@ -17,7 +17,7 @@ ROWS = 1 << 12
 
 Row = dict[str, Any]
 # By the text of a key and its turn among equal keys: the place of the row, and a hash of each value.
-Known = dict[tuple[str, int], tuple[int, list[int]]]
+HashedRows = dict[tuple[str, int], tuple[int, list[int]]]
 
 
 def compare(
@@ -32,17 +32,17 @@ def compare(
     changed row is {"key": {column: value}, "columns": {column: {"a": value, "b": value}}}.
     """
     values = [name for name in columns if key and name not in key]
-    old, new = (_known(side, key or columns, values) for side in (a, b))
-    added = [place for known, (place, _) in new.items() if known not in old]
-    removed = [place for known, (place, _) in old.items() if known not in new]
+    old, new = (_hashed_rows(side, key or columns, values) for side in (a, b))
+    added = [place for row_key, (place, _) in new.items() if row_key not in old]
+    removed = [place for row_key, (place, _) in old.items() if row_key not in new]
     pairs, cells = list[tuple[int, int, list[str]]](), Counter[str]()
-    for known, (place, hashes) in old.items():
-        if known in new:
-            other, theirs = new[known]
+    for row_key, (place, hashes) in old.items():
+        if row_key in new:
+            new_place, theirs = new[row_key]
             differ = [name for name, it, that in zip(values, hashes, theirs, strict=True) if it != that]
             cells.update(differ)
             if differ:
-                pairs.append((place, other, differ))
+                pairs.append((place, new_place, differ))
     counts = {"added": len(added), "removed": len(removed), "changed": len(pairs)}
     was = _rows(a, [place for place, _, _ in pairs[:examples]])
     now = _rows(b, [place for _, place, _ in pairs[:examples]])
@@ -53,22 +53,26 @@ def compare(
         }
         for before, after, (_, _, differ) in zip(was, now, pairs, strict=False)
     ]
-    shown = {"added": _rows(b, added[:examples]), "removed": _rows(a, removed[:examples]), "changed": changed}
-    return counts, {name: cells[name] for name in values if cells[name]}, shown
+    example_rows = {
+        "added": _rows(b, added[:examples]),
+        "removed": _rows(a, removed[:examples]),
+        "changed": changed,
+    }
+    return counts, {name: cells[name] for name in values if cells[name]}, example_rows
 
 
-def _known(side: Dataset, key: Sequence[str], values: Sequence[str]) -> Known:
-    found, turns = Known(), Counter[str]()
+def _hashed_rows(side: Dataset, key: Sequence[str], values: Sequence[str]) -> HashedRows:
+    hashed, turns = HashedRows(), Counter[str]()
     for batch in side.to_batches(
         columns=list(dict.fromkeys([*key, *values])), batch_size=ROWS, batch_readahead=1, fragment_readahead=1
     ):
         for row in batch.to_pylist():
             text = repr([row[name] for name in key])
-            found[text, turns[text]] = len(found), [hash(repr(row[name])) for name in values]
+            hashed[text, turns[text]] = len(hashed), [hash(repr(row[name])) for name in values]
             turns[text] += 1
-    return found
+    return hashed
 
 
 def _rows(side: Dataset, places: Sequence[int]) -> list[Row]:
-    found: list[Row] = side.take(list(places)).to_pylist() if len(places) else []
-    return found
+    rows: list[Row] = side.take(list(places)).to_pylist() if len(places) else []
+    return rows

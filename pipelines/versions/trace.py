@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 def trace(root: Path, name: str, system: str | None = None, benchmark: str | None = None) -> Row:
-    """Where the prediction for the question `name` ("ID" or "TASK_ID:ID") came from.
+    """Trace the prediction for the question `name` ("ID" or "TASK_ID:ID") to its sources.
 
     Returns {"benchmark", "task_id", "id", "predictions": one for each system, "evidence": ranked passages,
     "question": its row with `parts` as an object and without `shared`, "raw": {"path", "line", "sha256"}, "artifacts":
@@ -48,24 +48,33 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     params = read_yaml(root / PARAMS_FILE) if (root / PARAMS_FILE).is_file() else {}
     predictions = _predictions(root, name, system, benchmark)
     for kind, column in (("benchmarks", "benchmark"), ("tasks", "task_id")):
-        if len(found := sorted({row[column] for row in predictions})) > 1:
-            fix = f"--benchmark {found[0]}" if column == "benchmark" else f"one as {found[0]}:{name}"
-            raise NightjarError(f"{len(found)} {kind} have that id", name, f"give {fix}")
-    own, task, id = (predictions[0][column] for column in ("benchmark", "task_id", "id"))
+        if len(values := sorted({row[column] for row in predictions})) > 1:
+            fix = f"--benchmark {values[0]}" if column == "benchmark" else f"one as {values[0]}:{name}"
+            raise NightjarError(f"{len(values)} {kind} have that id", name, f"give {fix}")
+    question_benchmark, task, id = (predictions[0][column] for column in ("benchmark", "task_id", "id"))
     where = (pc.field("task_id") == task) & (pc.field("id") == id)
-    questions = paths.QUESTIONS / own
-    question = _one(root, questions, [contracts.QUESTIONS], where)
+    questions = paths.QUESTIONS / question_benchmark
+    question = _first_row(root, questions, [contracts.QUESTIONS], where)
     question["parts"] = parse_at(question["parts"], questions, "run nightjar rebuild")
     del question["shared"]
     dataset = paths.INGESTED / question["dataset"]
-    sources = setting_paths(params, f"benchmarks.{own}.split", f"benchmarks.{own}.data")
+    sources = setting_paths(
+        params, f"benchmarks.{question_benchmark}.split", f"benchmarks.{question_benchmark}.data"
+    )
     if question["dataset"]:
         sources.append(dataset)
         if not (root / dataset).exists() or any((root / dataset / it.name).is_dir() for it in SOURCES):
-            _one(root, dataset, SOURCES, where)
-    systems = [f"predict.systems.{StageName.predict(own, row['system']).item}" for row in predictions]
-    folders = [paths.RETRIEVED / own, *setting_paths(params, *(f"{it}.evidence" for it in systems))]
-    evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(root, own, where, question)
+            _first_row(root, dataset, SOURCES, where)
+    systems = [
+        f"predict.systems.{StageName.predict(question_benchmark, row['system']).item}" for row in predictions
+    ]
+    folders = [
+        paths.RETRIEVED / question_benchmark,
+        *setting_paths(params, *(f"{it}.evidence" for it in systems)),
+    ]
+    evidence = _evidence(root, dict.fromkeys(folders), where) + _ranked(
+        root, question_benchmark, where, question
+    )
     corpus = next(iter(setting_paths(params, "index.corpus")), paths.CORPUS)
     _add_sources(root, params, corpus, evidence, predictions)
     raw, folder = raw_source(root, params, question)
@@ -73,10 +82,15 @@ def trace(root: Path, name: str, system: str | None = None, benchmark: str | Non
     walked += [paths.LANGUAGE_MODEL, *setting_paths(params, *(f"{it}.weights" for it in systems))]
     if evidence:
         walked += [Path(row["artifact"]) for row in evidence]
-        walked += [paths.CONSISTENCY / own, paths.INDEX, corpus, *_files(params, corpus, paths.CORPUS.name)]
+        walked += [
+            paths.CONSISTENCY / question_benchmark,
+            paths.INDEX,
+            corpus,
+            *_files(params, corpus, paths.CORPUS.name),
+        ]
     walked += [questions, *sources, *folder]
     return {
-        "benchmark": own,
+        "benchmark": question_benchmark,
         "id": id,
         "task_id": task,
         "predictions": predictions,
@@ -93,18 +107,18 @@ def _rows(
     """The rows of a table that `where` selects; none if the artifact lacks the table."""
     if not (root / artifact / table.name).is_dir():
         return []
-    found: list[Row] = tables.read(root / artifact, table, columns, where).to_pylist()
-    return found
+    rows: list[Row] = tables.read(root / artifact, table, columns, where).to_pylist()
+    return rows
 
 
-def _one(root: Path, artifact: Path, those: Sequence[contracts.Table], where: Any) -> Row:
+def _first_row(root: Path, artifact: Path, contracts_in_order: Sequence[contracts.Table], where: Any) -> Row:
     """The first row of the tables that `where` selects.
 
     Raises NightjarError if there is none, and for an artifact that dvc.lock knows and that is not in the workspace.
     """
-    for table in those:
-        if found := _rows(root, artifact, table, where):
-            return found[0]
+    for table in contracts_in_order:
+        if rows := _rows(root, artifact, table, where):
+            return rows[0]
     check_in_workspace(root, artifact)
     raise NightjarError("no such row", artifact, "it is older than the prediction: nightjar rebuild")
 
@@ -117,8 +131,8 @@ def check_in_workspace(root: Path, artifact: Path) -> None:
 
 
 def _predictions(root: Path, name: str, system: str | None, benchmark: str | None) -> list[Row]:
-    found = (root / paths.PREDICTIONS).glob(f"{benchmark or '*'}/*/{contracts.PREDICTIONS.name}")
-    artifacts = sorted(path.parent.relative_to(root) for path in found)
+    folders = (root / paths.PREDICTIONS).glob(f"{benchmark or '*'}/*/{contracts.PREDICTIONS.name}")
+    artifacts = sorted(path.parent.relative_to(root) for path in folders)
     if not artifacts:
         of = f" of the benchmark {benchmark}" if benchmark else ""
         raise NightjarError(f"no predictions{of} yet", paths.PREDICTIONS, "run nightjar rebuild")
@@ -153,25 +167,25 @@ def scored_benchmarks(root: Path) -> list[str]:
 
 
 def _seconds(root: Path, prediction: Row) -> float | None:
-    """How long the answer took where it was made on this machine: its share of its batch; else None."""
+    """Return the seconds of an answer that was made on this machine, its share of its batch; else None."""
     path = root / paths.TIMINGS / f"predict-{prediction['benchmark']}-{prediction['system']}.parquet"
     if not path.is_file():
         return None
     same = (pc.field(name) == prediction[name] for name in contracts.TIMINGS.key)
-    found = tables.read_file(path, contracts.TIMINGS, where=reduce(operator.and_, same))
-    return float(found["seconds"][0].as_py()) if len(found) else None
+    timings = tables.read_file(path, contracts.TIMINGS, where=reduce(operator.and_, same))
+    return float(timings["seconds"][0].as_py()) if len(timings) else None
 
 
 def setting_paths(params: Any, *keys: str) -> list[Path]:
     """The artifacts and folders that settings name, by their dotted keys; settings without one are left out."""
-    found = []
+    artifacts = []
     for key in keys:
         value = params
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         if isinstance(value, str) and (path := artifact(value)):
-            found.append(path)
-    return found
+            artifacts.append(path)
+    return artifacts
 
 
 def _files(params: Mapping[str, Any], artifact: Path, dataset: str) -> list[Path]:
@@ -179,17 +193,17 @@ def _files(params: Mapping[str, Any], artifact: Path, dataset: str) -> list[Path
 
     A corpus that a command ingested has the name of that of `ingest`, and its files lie elsewhere.
     """
-    other = dataset == paths.CORPUS.name and artifact != paths.CORPUS
-    return [] if other else setting_paths(params, f"ingest.{dataset}.path")
+    ingested_by_command = dataset == paths.CORPUS.name and artifact != paths.CORPUS
+    return [] if ingested_by_command else setting_paths(params, f"ingest.{dataset}.path")
 
 
 def _evidence(root: Path, folders: Iterable[Path], where: Any) -> list[Row]:
-    found = [
+    evidence = [
         {"artifact": folder.as_posix(), **row}
         for folder in folders
         for row in _rows(root, folder, contracts.EVIDENCE, where & (pc.field("split") == "test"))
     ]
-    return sorted(found, key=lambda row: int(row["rank"]))
+    return sorted(evidence, key=lambda row: int(row["rank"]))
 
 
 def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
@@ -199,7 +213,7 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
     (the rank and score of the first stage, for a passage that was reranked) and `label` (what a reader takes the
     passage for) with `consistent`, whether it is the question's own; each None where it is not known.
     """
-    found, first = list[Row](), dict[int, Row]()
+    ranked, first = list[Row](), dict[int, Row]()
     for stage in (paths.RETRIEVED, paths.RERANKED):
         same = where & (pc.field("ranking") == stage.name)
         labels = {
@@ -213,17 +227,17 @@ def _ranked(root: Path, benchmark: str, where: Any, question: Row) -> list[Row]:
             ranks = {passage: {"rank": rank, "score": score} for rank, (passage, score) in scores}
             for passage, place in list(ranks.items())[:MOST]:
                 label = labels.get(passage)
-                known = {"before": first.get(passage), "label": label}
-                known["consistent"] = None if label is None else label == question["references"][0]
-                found.append(
-                    {"artifact": (stage / benchmark).as_posix(), **row, "passage": passage, **place, **known}
+                extras = {"before": first.get(passage), "label": label}
+                extras["consistent"] = None if label is None else label == question["references"][0]
+                ranked.append(
+                    {"artifact": (stage / benchmark).as_posix(), **row, "passage": passage, **place, **extras}
                 )
             first = first or ranks
-    chosen = tables.among(contracts.PASSAGES, "passage", (row["passage"] for row in found))
+    chosen = tables.among(contracts.PASSAGES, "passage", (row["passage"] for row in ranked))
     columns = ["passage", "document_id", "title", "text"]
-    passages = _rows(root, paths.INDEX, contracts.PASSAGES, chosen, columns) if found else []
+    passages = _rows(root, paths.INDEX, contracts.PASSAGES, chosen, columns) if ranked else []
     texts = {row["passage"]: row for row in passages}
-    return [row | texts.get(row["passage"], dict.fromkeys(columns[1:], "")) for row in found]
+    return [row | texts.get(row["passage"], dict.fromkeys(columns[1:], "")) for row in ranked]
 
 
 def _add_sources(
@@ -258,8 +272,8 @@ def _place(path: Path, data: bytes | None, id: str, text: str = "") -> Row:
     if data is None:
         return {"path": path.as_posix(), "line": None, "sha256": None}
     spelled = (json.dumps(id), json.dumps(id, ensure_ascii=False), text)
-    found = (data.find(it.encode()) for it in spelled if it)
-    line = next((data.count(b"\n", 0, at) + 1 for at in found if at >= 0), None)
+    positions = (data.find(it.encode()) for it in spelled if it)
+    line = next((data.count(b"\n", 0, at) + 1 for at in positions if at >= 0), None)
     return {"path": path.as_posix(), "line": line, "sha256": hashlib.sha256(data).hexdigest()}
 
 
@@ -305,10 +319,10 @@ def _named_line(root: Path, folder: Path, question: Row) -> tuple[Path, int | No
 
 def lock_entries(root: Path, paths: Iterable[Path]) -> dict[str, dict[str, str]]:
     """For each path, the hash that dvc.lock has of it and the stage that made or read it; those it knows."""
-    known: dict[str, dict[str, str]] = {}
+    entries: dict[str, dict[str, str]] = {}
     for key in ("outs", "deps"):
         for stage, entry in lock_file.entries(root).items():
             for item in entry.get(key) or ():
                 hashed = str(item.get("md5") or item.get("hash") or "")
-                known.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})
-    return {name: known[name] for name in (path.as_posix() for path in paths) if name in known}
+                entries.setdefault(str(item.get("path")), {"stage": stage, "hash": hashed})
+    return {name: entries[name] for name in (path.as_posix() for path in paths) if name in entries}

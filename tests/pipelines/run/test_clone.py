@@ -130,7 +130,7 @@ def test_imported_data_in_a_folder_that_git_knows_in_part_are_an_input(repo: Rep
     repo.write(dvc="stages: {last: {cmd: cp data/tasks/a.txt o, deps: [data], outs: [o]}}", params="{}")
     commit(repo.root, "start")
     start = baseline(repo.root)
-    assert {"data", "data/tasks.dvc", "data/.gitignore"} <= start.known
+    assert {"data", "data/tasks.dvc", "data/.gitignore"} <= start.tracked_paths
     with Clone(repo.root, start) as clone:
         assert (clone.path / "data/tasks/a.txt").read_text() == "a"
         before = clone.inputs("last")
