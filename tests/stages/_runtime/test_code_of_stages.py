@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -77,11 +78,17 @@ def test_the_code_of_a_checkpoint_has_that_of_every_dependency(item: str) -> Non
 def _affected(root: Path, path: str, old: str, new: str) -> set[str]:
     """The stages whose code differs after a change of a file."""
     for package in ("nightjar", "stages"):
-        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, root / package, ignore=ignored, copy_function=os.symlink)
     text = (root / path).read_text()
     assert old in text
+    (root / path).unlink()
     (root / path).write_text(text.replace(old, new, 1) if old else text + new)
-    after = Code(root).contents(SETTINGS)
+    code = Code(root)
+    for module, source in CODE.files.items():  # the other files are parsed already
+        if str(source.path) != path:
+            code.files[module] = source
+    after = code.contents(SETTINGS)
     changed = {f"data/code/{name}" for name in after if after[name] != BEFORE.get(name)}
     return {stage for stage, deps in ITEMS.items() if deps & changed}
 
