@@ -137,15 +137,19 @@ def number_text(row: Row, value: float, more: int = 0, signed: bool = False) -> 
 
 def interval_text(row: Row, more: int = 0, signed: bool = False) -> str:
     """Return the interval of a row, `[52.5, 65.0]`; where it has none, `n<20`."""
-    if row["low"] is None:
-        return _too_few(row)
-    low, high = (number_text(row, row[name], more, signed) for name in ("low", "high"))
-    return f"[{low}, {high}]"
+    return bracketed(row["low"], row["high"], row["n"], _decimals(row) + more, signed)
+
+
+def bracketed(low: float | None, high: float | None, n: int, decimals: int = 1, signed: bool = False) -> str:
+    """Return an interval over `n` instances, `[52.5, 65.0]`; where there is none, `n<20`."""
+    if low is None or high is None:
+        return _too_few(n)
+    return f"[{display.number(low, decimals, signed)}, {display.number(high, decimals, signed)}]"
 
 
 def p_text(row: Row) -> str:
     """Return the p of a row, `0.0312`; where it has none, `n<20`."""
-    return _too_few(row) if row["p"] is None else display.p(row["p"])
+    return _too_few(row["n"]) if row["p"] is None else display.p(row["p"])
 
 
 def track_title(row: Row) -> str:
@@ -169,7 +173,8 @@ def _benchmark(row: Row) -> Benchmark | None:
     return None
 
 
-def _too_few(row: Row) -> str:
+def _too_few(n: int) -> str:
+    # Here, not above: NumPy takes long to load.
     from nightjar.statistics import too_few
 
-    return too_few(row["n"])
+    return too_few(n)

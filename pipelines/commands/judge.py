@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from nightjar.benchmarks.score_table import bracketed
 from nightjar.core import paths
 from nightjar.core.display import number
 from nightjar.core.errors import NightjarError
@@ -15,7 +17,6 @@ from nightjar.judge import sets as judge_sets
 from nightjar.judge.score import score as score_judges
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
-from pipelines.project.text import interval
 
 
 def _print_export(found: dict[str, Any]) -> None:
@@ -34,7 +35,7 @@ def _print_score(found: dict[str, Any]) -> None:
     credit, counts = found["credit"], found["ratings"]
     say()
     say(
-        f"A at least as good as B: {number(credit['value'], 1)}% {interval(credit)}"
+        f"A at least as good as B: {number(credit['value'], 1)}% {_interval(credit)}"
         f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
     )
     if found["equal"]:
@@ -49,7 +50,7 @@ def _print_score(found: dict[str, Any]) -> None:
     if len(found["by_category"]) > 1:
         say()
     for name, row in found["by_category"].items() if len(found["by_category"]) > 1 else ():
-        of = f"{name:<36} {number(row['value'], 1):>5}% {interval(row):<17} n {row['n']:<4}"
+        of = f"{name:<36} {number(row['value'], 1):>5}% {_interval(row):<17} n {row['n']:<4}"
         say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
 
 
@@ -130,3 +131,8 @@ def score(key: Path, answers: tuple[Path, ...]) -> dict[str, Any]:
       nightjar judge score --key page.key.json answers-ann.json answers-bo.json
     """
     return score_judges(key, answers)
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    """Return the interval of a credit in percent."""
+    return bracketed(row["low"], row["high"], row["n"])

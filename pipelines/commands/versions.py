@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -254,12 +255,17 @@ def _print_trace(found: dict[str, Any]) -> None:
         about = (
             f"{row['rank']}{_ranking(row)}: {row['document_id']} {row['title']!r} (score {row['score']:.3f})"
         )
-        passage = _branch(evidence, f"{about}, in the prompt of {', '.join(row['systems']) or 'nobody'}")
+        passage = _branch(evidence, f"{about}, {_prompted(row['systems'])}")
         if row["raw"]:
             _branch(passage, _source(row["raw"]))
     _branch(_branch(tree, "raw"), _source(raw))
     _add_artifacts(tree, found)
     say_tree(tree)
+
+
+def _prompted(systems: Sequence[str]) -> str:
+    """Return the systems whose prompts have a passage."""
+    return f"in the prompt of {', '.join(systems)}" if systems else "in no prompt"
 
 
 def _print_number(found: dict[str, Any]) -> None:

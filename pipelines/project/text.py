@@ -1,26 +1,8 @@
-"""Intervals and tables in Markdown, as text."""
+"""Tables in Markdown, as text."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
-
-from nightjar.core import display
-
-
-def interval(row: Mapping[str, Any], decimals: int = 1, signed: bool = False) -> str:
-    """`[52.5, 65.0]` of a row with n, `low` and `high`; where it has none, `n<20`."""
-    if row["low"] is None:
-        return _too_few(row)
-    low, high = (display.number(row[bound], decimals, signed) for bound in ("low", "high"))
-    return f"[{low}, {high}]"
-
-
-def _too_few(row: Mapping[str, Any]) -> str:
-    # Here, not above: NumPy takes long to load.
-    from nightjar.statistics import too_few
-
-    return too_few(row["n"])
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -136,7 +136,7 @@ class Session:
             if self._terminal:
                 self._terminal.at_end(self.run_end, self.run, self.tasks)
             elif self._alone:
-                self._announce(f"ended: {state.name}: {self.run_end.message}")
+                self._announce(f"{str(state.name).lower()}: {self.run_end.message}")
                 supervisor.end_soon(0)
         return True
 

@@ -94,7 +94,7 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
             for system in row.ranked(column.roles)
         ]
         ranked[:1] = [f"**{text}**" if column.best else text for text in ranked[:1]]
-        ranks += [f"{' before '.join(ranked[:2])} ({title})"] if ranked else []
+        ranks += [f"{', then '.join(ranked[:2])} ({title})"] if ranked else []
         for sign, parts in by_sign.items():
             if named := [system for system in column.differences if _sign(column, system) == sign]:
                 parts.append(f"{' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))} ({title})")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from nightjar.benchmarks.score_table import bracketed
 from nightjar.core import display
 from nightjar.statistics import too_few
 from nightjar.statistics.metric import Metric
@@ -19,11 +20,9 @@ def value(metric: Metric, number: float, more: int = 0) -> str:
     return display.number(number, metric.shown_decimals + more)
 
 
-def interval(metric: Metric, low: float | None, high: float | None, n: int = 0, more: int = 0) -> str:
+def interval(metric: Metric, low: float | None, high: float | None, n: int = 0) -> str:
     """`[low, high]`, or `n<20` where there is no interval over `n` instances."""
-    if low is None or high is None:
-        return too_few(n)
-    return f"[{value(metric, low, more)}, {value(metric, high, more)}]"
+    return bracketed(low, high, n, metric.shown_decimals)
 
 
 def signed(metric: Metric, number: float) -> str:
@@ -32,10 +31,8 @@ def signed(metric: Metric, number: float) -> str:
 
 
 def signed_interval(metric: Metric, low: float | None, high: float | None, n: int = 0) -> str:
-    """The interval of a difference, or `n<20`."""
-    if low is None or high is None:
-        return too_few(n)
-    return f"[{signed(metric, low)}, {signed(metric, high)}]"
+    """The interval of a difference with its signs, or `n<20`."""
+    return bracketed(low, high, n, metric.shown_decimals, signed=True).replace("-", "−")
 
 
 def p(number: float | None, n: int = 0) -> str:

@@ -111,6 +111,13 @@ def environment() -> Environment:
     return jinja
 
 
+def _constant(title: str, text: str) -> str:
+    """Return what all rows of a table have in a column."""
+    if title == "significant":
+        return "all are significant" if text == "yes" else "none is significant"
+    return f"{title} {text}" if text.startswith("n<") else f"{title} = {text}"
+
+
 def without_equal(
     columns: Sequence[ReportColumn], rows: Sequence[ReportRow], caption: str = ""
 ) -> ReportTable:
@@ -120,9 +127,7 @@ def without_equal(
         for at, first in enumerate(rows[0].cells if len(rows) > 2 else ())
         if at and isinstance(first, str) and all(row.cells[at] == first for row in rows)
     }
-    explanation = ", ".join(
-        f"{columns[at].title} = {text}".replace("= n<", "n<") for at, text in equal.items()
-    )
+    explanation = ", ".join(_constant(columns[at].title, text) for at, text in equal.items())
     kept_rows = [
         ReportRow([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows
     ]

@@ -1,4 +1,4 @@
-"""Findings of a benchmark's paper that these results contradict."""
+"""Results that contradict what is expected: findings of a benchmark's paper, and an upper bound above all systems."""
 
 from __future__ import annotations
 
@@ -17,8 +17,26 @@ def opposites(results: Results, mean: Row | None) -> list[str]:
         _sentence(results, track, row, finding)
         for finding in results.card.papers.findings
         for track, row in _rows(results, mean, finding)
-        if {finding.system, finding.reference} <= row.lanes.keys() and _worse(row, finding)
+        if {finding.system, finding.reference} <= row.lanes.keys()
+        and _worse(row, finding.system, finding.reference)
     ]
+
+
+def exceeded_bounds(results: Results) -> list[str]:
+    """A sentence for each track where systems that compete are better than an upper bound."""
+    sentences = []
+    for track in results.tracks:
+        row = results.overall(track)[0]
+        for bound in [system for system in row.lanes if results.roles.get(system) == "bound"]:
+            better = [it for it in row.ranked(results.roles) if _worse(row, bound, it)]
+            texts = [f"{it} with {numbers.value(row.metric, row.lanes[it].value)}" for it in better]
+            if texts:
+                sentences.append(
+                    f"{_heading(results, track, row)}: the upper bound {bound} has "
+                    f"{numbers.value(row.metric, row.lanes[bound].value)} and is worse than {' and '.join(texts)}. "
+                    "Its training on other instances of the test tasks is no bound in this run."
+                )
+    return sentences
 
 
 def _rows(results: Results, mean: Row | None, finding: PublishedFinding) -> Iterator[tuple[str, Row]]:
@@ -29,10 +47,10 @@ def _rows(results: Results, mean: Row | None, finding: PublishedFinding) -> Iter
             yield track, results.overall(track)[0]
 
 
-def _worse(row: Row, finding: PublishedFinding) -> bool:
+def _worse(row: Row, system: str, reference: str) -> bool:
     """Tell whether the system is worse than the other, in the digits that are shown."""
     digits = row.metric.shown_decimals
-    gain = round(row.lanes[finding.system].value, digits) - round(row.lanes[finding.reference].value, digits)
+    gain = round(row.lanes[system].value, digits) - round(row.lanes[reference].value, digits)
     return gain < 0 if row.metric.higher_is_better else gain > 0
 
 
@@ -40,14 +58,16 @@ def _sentence(results: Results, track: str, row: Row, finding: PublishedFinding)
     values = [
         numbers.value(row.metric, row.lanes[name].value) for name in (finding.system, finding.reference)
     ]
-    name = (
-        f"{numbers.heading(row.metric)}, {results.card.track_title(track)}"
-        if track
-        else "the mean of the tasks"
-    )
     paired = results.difference(track, "overall", row, finding.system, finding.reference) if track else None
     p = f" (p {differences.texts(paired, row.metric)['p']})" if paired and paired["p"] is not None else ""
     return (
-        f"{initial(name)}: {finding.system} has {values[0]} and is worse than {finding.reference} with {values[1]}{p}; "
-        f"{finding.paper}, {finding.setting}."
+        f"{_heading(results, track, row)}: {finding.system} has {values[0]} and is worse than {finding.reference} with "
+        f"{values[1]}{p}; {finding.paper}, {finding.setting}."
     )
+
+
+def _heading(results: Results, track: str, row: Row) -> str:
+    """Return the metric and the track of a sentence at its beginning; without a track it is the mean of the tasks."""
+    if not track:
+        return "The mean of the tasks"
+    return initial(f"{numbers.heading(row.metric)}, {results.card.track_title(track)}")

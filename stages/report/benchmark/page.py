@@ -147,7 +147,10 @@ def context(benchmark_page: BenchmarkPage, number: Number | None, params: Params
         "title": card.title,
         "source": card.source,
         "unscored": benchmark_page.unscored,
-        "opposites": findings.opposites(results, number.row if number and results.mean else None),
+        "opposites": [
+            *findings.exceeded_bounds(results),
+            *findings.opposites(results, number.row if number and results.mean else None),
+        ],
         "heat": _heat(results) if results.tracks else None,
         "forest": _forest(results, number) if number else None,
         "explorer": instances.file(card),

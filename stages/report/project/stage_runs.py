@@ -147,8 +147,8 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
     curve_sections: list[Section] = []
     if losses:
         explanation = (
-            "Mean loss a target token: of every step of training in grey, on the dev split in colour. The star is the "
-            "step whose weights were kept."
+            "Mean loss per target token: of every step of training in grey, on the dev split in colour. The star is "
+            "the step whose weights were kept."
         )
         label = "Loss of every step of training, and on the dev split, by recipe"
         plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, chosen_steps)

@@ -325,7 +325,7 @@ def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_sec
     assert not lives(pid) and not lives(again.pid) and servers.recorded(repo.root) is None
     told = serving.process.stderr.read()
     assert re.search(rf"(?m)^rebuild \S+ started: {again.url}/runs/flow-run/{held}$", told), told
-    assert re.search(r"(?m)^rebuild \S+ ended: Completed: 1 ran$", told), told
+    assert re.search(r"(?m)^rebuild \S+ completed: 1 ran$", told), told
     with contextlib.closing(sqlite3.connect(repo.root / paths.PREFECT / "prefect.db")) as database:
         asked = "SELECT state_type FROM flow_run WHERE id = ?"
         assert database.execute(asked, [stopped]).fetchone() == ("CANCELLED",)

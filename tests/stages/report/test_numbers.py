@@ -24,7 +24,6 @@ def test_units() -> None:
 
 def test_intervals() -> None:
     assert numbers.interval(PERCENT, 1.25, 20.0) == "[1.3, 20.0]"
-    assert numbers.interval(PERCENT, 1.25, 20.0, 20, -1) == "[1, 20]"
     assert numbers.interval(SHARE, None, None) == numbers.signed_interval(SHARE, None, None) == "n<20"
     assert numbers.interval(SHARE, None, None, 20) == "–", "of a statistic that is not defined on a resample"
     assert numbers.signed_interval(SHARE, -0.5, 0.25) == "[−0.500, +0.250]"

@@ -203,7 +203,7 @@ def test_three_sentences_say_what_was_evaluated_how_systems_rank_and_what_is_sig
     rows = [row for row in tables.read_rows(SCORED, contracts.SCORES) if overall.items() <= row.items()]
     best = sorted((row for row in rows if row["system"] != "supervised"), key=lambda row: -row["value"])[:2]
     told = [f"{row['system']} {row['value']:.1f}" for row in best]
-    assert ranks.endswith(f": {told[0]} before {told[1]} (Super-NaturalInstructions)."), "bold if significant"
+    assert ranks.endswith(f": {told[0]}, then {told[1]} (Super-NaturalInstructions)."), "bold if significant"
     compared = [
         row
         for row in tables.read_rows(SCORED, contracts.COMPARISONS)
@@ -217,7 +217,7 @@ def test_texts_that_are_equal_in_all_rows_are_said_once() -> None:
     rows = [ReportRow((name, "no", Value(METRIC, 0.0), "n<20")) for name in ("a", "b", "c")]
     found = without_equal(heads, rows, "All systems.")
     assert [it.title for it in found.columns] == ["system", "score"], "equal scores remain"
-    assert found.caption == "All systems. significant = no, p n<20" and found.rows[1].cells[0] == "b"
+    assert found.caption == "All systems. none is significant, p n<20" and found.rows[1].cells[0] == "b"
     assert without_equal(heads, rows[:2]).columns == heads, "two may be equal by chance"
 
 

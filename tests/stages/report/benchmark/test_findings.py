@@ -1,4 +1,4 @@
-"""Sentences on results that are the opposite of a paper's finding."""
+"""Sentences on results that are the opposite of a paper's finding, and on an upper bound that others exceed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nightjar.benchmarks.aggregate import aggregate, compare
 from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.benchmarks.sections import Interval
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark.findings import opposites
+from stages.report.benchmark.findings import exceeded_bounds, opposites
 from stages.report.read.results import Results, Row
 
 BENCHMARK = registry.load_benchmark("tool_use")
@@ -49,3 +49,24 @@ def test_a_mean_of_tasks() -> None:
         "The mean of the tasks: pgra has 35.2 and is worse than reader with 38.9; Guo et al. 2023"
     )
     assert opposites(Results(card, [], {}), None) == []
+
+
+def test_an_upper_bound_below_a_system_names_those_that_compete() -> None:
+    values = {"supervised": 55.0, "tk_instruct": 59.0, "combined": 60.5, "untuned": 43.8, "people": 90.0}
+    roles = dict.fromkeys(values, "treatment") | {"supervised": "bound", "people": "human"}
+    card = registry.load_benchmark("supernatinst")
+    shared = {"track": "default", "level": "overall", "name": "overall", "metric": "rougeL", "n": 144}
+
+    def track(supervised: float) -> Results:
+        scored = values | {"supervised": supervised}
+        rows = [
+            {**shared, "system": name, "value": it, "low": None, "high": None} for name, it in scored.items()
+        ]
+        return Results(card, rows, {}, (), roles)
+
+    (text,) = exceeded_bounds(track(55.0))
+    assert text.startswith(
+        "ROUGE-L (%), English track: the upper bound supervised has 55.0 and is worse than combined with 60.5 "
+        "and tk_instruct with 59.0. "
+    )
+    assert exceeded_bounds(track(60.5)) == []
