@@ -6,9 +6,11 @@ nightjar rebuild --help
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -112,6 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     # Commands have a bar of their own, which bars of other packages would break into lines.
     os.environ.setdefault("TQDM_DISABLE", "1")
+    _name_account()
     display.protect()
     startup.collect_seldom()
     try:
@@ -134,6 +137,21 @@ def main(arguments: list[str] | None = None) -> None:
     raise SystemExit(status)
 
 
+def _name_account() -> None:
+    """Give an account without a name its number as a name: DVC and Prefect ask for one."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        os.environ["USER"] = str(os.getuid())
+
+
+def _has_home() -> bool:
+    try:
+        return bool(Path.home())
+    except RuntimeError:
+        return False
+
+
 def _explained(error: BaseException) -> tuple[str, int]:
     """What went wrong in one line, and the exit status. Raises an error that is a fault of Nightjar's own."""
     if isinstance(error, NightjarError):
@@ -148,6 +166,9 @@ def _explained(error: BaseException) -> tuple[str, int]:
         where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
         see = " See" if text.endswith("?") else "; see"
         return f"{where}{text.rstrip('.')}{see} {command} --help", 2
+    if isinstance(error, RuntimeError) and not _has_home():
+        fix = "set it to a folder of yours: export HOME=FOLDER"
+        return str(NightjarError("this account has no home directory", "HOME", fix)), 2
     if isinstance(error, OSError) and (fault := from_os_error(error, "nightjar")):
         return str(fault), 2
     raise error

@@ -18,7 +18,7 @@ from nightjar.params import profiles
 from pipelines.cli import COMMANDS, cli, main
 from tests.in_process import captured, check_refusals, nightjar, refused
 from tests.pipelines.commands.test_console import terminal
-from tests.pipelines.conftest import NIGHTJAR, environment
+from tests.pipelines.conftest import NIGHTJAR, Repo, environment
 
 ROOT = Path(__file__).parents[2]
 TASK = {
@@ -44,6 +44,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wrong_input_is_status_2_and_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     check_refusals("files")
+
+
+@pytest.fixture
+def nameless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account that the machine does not know, as in a container with another user id; without a home directory."""
+
+    def unknown(user_id: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {user_id}")
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME", "HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, "")  # so that what the command sets is undone
+        monkeypatch.delenv(variable)
+
+
+@pytest.mark.usefixtures("nameless")
+def test_an_account_without_a_home_directory_is_one_line(repo: Repo) -> None:
+    repo.write(dvc="stages: {one: {cmd: 'true'}}\n")
+    result = repo.here("plan")
+    assert result.returncode == 2
+    assert result.stderr == (
+        "nightjar: HOME: this account has no home directory; set it to a folder of yours: export HOME=FOLDER\n"
+    )
+
+
+@pytest.mark.usefixtures("nameless")
+def test_an_account_without_a_name_is_as_good_as_any(
+    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    repo.write(dvc="stages: {one: {cmd: 'true'}}\n")
+    result = repo.here("plan")
+    assert (result.returncode, result.stderr) == (0, "") and "one" in result.stdout
 
 
 def test_without_a_command_the_usage_is_printed() -> None:
