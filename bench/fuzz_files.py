@@ -21,7 +21,7 @@ from nightjar.benchmarks import evaluation, files
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.registry import load_benchmark
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
-from nightjar.core import checks, contracts, json_text, tables
+from nightjar.core import contracts, json_text, tables
 from nightjar.core.errors import NightjarError
 from nightjar.judge import files as judge_files
 from nightjar.judge import sets as judge_sets
@@ -31,8 +31,8 @@ from nightjar.tools.registry import call_text
 from pipelines.history import ledger
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import superseded
+from pipelines.run import artifact_checks, profiles
 from pipelines.run import checks as verify
-from pipelines.run import profiles
 from stages._runtime import history
 from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus
@@ -212,7 +212,7 @@ def _ledger(path: Path) -> None:
 def _facts(path: Path) -> None:
     root, name = path.parents[2], path.relative_to(path.parents[2]).as_posix()
     facts, faults = verify.read_facts(root, [name])
-    checks.check_stage([path.parent.name], [], facts, 0, root)
+    artifact_checks.check_stage([path.parent.name], [], facts, 0, root)
     stage = type("Stage", (), {"metrics": (path.name,)})
     nightly_facts.of_stages(path.parent, [stage])  # type: ignore[list-item]
     report_facts.graph(report_facts.read(path.parent))
@@ -224,7 +224,7 @@ def _artifact(path: Path) -> None:
     refused = path.parents[1] / tables.REJECTED_FILE
     if not refused.exists():
         pq.write_table(contracts.REJECTED.schema.empty_table(), refused)
-    findings = checks.check_stage([path.parents[1].name], [], None, 0, path.parents[2])
+    findings = artifact_checks.check_stage([path.parents[1].name], [], None, 0, path.parents[2])
     for finding in findings:
         json.dumps(finding.as_dict(), ensure_ascii=False)
     if any(finding.blocks for finding in findings):

@@ -16,6 +16,7 @@ import click
 
 from nightjar.core import display, startup
 from nightjar.core.errors import NightjarError, from_os_error, shortened
+from stages._runtime import standard_streams
 
 # What the help says of each command, by group.
 GROUPS = {
@@ -115,7 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
     # Commands have a bar of their own, which bars of other packages would break into lines.
     os.environ.setdefault("TQDM_DISABLE", "1")
     _name_account()
-    display.protect()
+    standard_streams.protect()
     startup.collect_seldom()
     try:
         code = cli.main(arguments, prog_name="nightjar", standalone_mode=False)
@@ -128,7 +129,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (Exception, KeyboardInterrupt) as error:
         line, status = _explained(error)
         _print_error(line)
-    if (fault := display.lost()) is not None:
+    if (fault := standard_streams.lost()) is not None:
         what = f"part of the output is lost ({fault.strerror})"
         _print_error(str(NightjarError(what, "standard output", "write it elsewhere, or make room")))
         words = sys.argv[1:] if arguments is None else arguments

@@ -9,10 +9,10 @@ import click
 
 from nightjar.benchmarks.score_table import HEADLINE, ScoreTable
 from nightjar.core import contracts, paths, tables
-from nightjar.core.display import log_to_stderr
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, allow_outside_option, printed
+from stages._runtime.standard_streams import log_to_stderr
 
 # Options of how weights are computed, and of a chat.
 ENGINE = ("precision", "threads", "batch_size", "device")

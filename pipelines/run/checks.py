@@ -57,8 +57,8 @@ class Made:
 
     def check(self, root: Path, shared_inputs: int) -> list[BrokenRule]:
         """Everything that is wrong with it."""
-        from nightjar.core.checks import check_stage
         from nightjar.core.rules import BrokenRule
+        from pipelines.run.artifact_checks import check_stage
 
         fix = "rebuild it: nightjar rebuild"
         faults = [BrokenRule("facts", "", what, fix, artifact=name) for name, what in self.faults.items()]

@@ -14,10 +14,10 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from nightjar.core import display
 from nightjar.core.errors import NightjarError
 from pipelines.process.child import last_line
 from pipelines.run.shards import KILLED, Execute, Work, run_locally
+from stages._runtime.standard_streams import protect
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
 
     Ends with one line on standard error if a share fails.
     """
-    display.protect()
+    protect()
     work, stop = Work.model_validate_json(sys.argv[1]), threading.Event()
     count = work.settings.count
     run: Execute = run_locally

@@ -24,12 +24,12 @@ from prefect.runner import Runner
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
 
-from nightjar.core import display
 from nightjar.core.config import PARAMS_FILE
 from nightjar.params.drivers import Nightly
 from pipelines import flows
 from pipelines.serving import flow_runs
 from pipelines.serving.flow_runs import Api
+from stages._runtime.standard_streams import protect
 
 POLL_SECONDS = 5.0
 # Runs at once, the waiting ones among them; each is a process.
@@ -93,7 +93,7 @@ def main(output: int, jobs: int, pull: bool) -> None:
 
 
 if __name__ == "__main__":
-    display.protect()
+    protect()
     standard = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     main(standard, **json.loads(sys.argv[1]))

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nightjar import params as params_module
-from nightjar.core import checks, display, paths, startup
+from nightjar.core import checks, paths, startup
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import write_text
 from nightjar.params import Params
 from stages._runtime import graph, history, machine
 from stages._runtime.checkpoint import Checkpoint, Shard
 from stages._runtime.settings import declared_view
+from stages._runtime.standard_streams import log_to_stderr, protect
 
 log = logging.getLogger("nightjar")
 
@@ -175,9 +176,9 @@ def main(
     works for one, and the settings of all are checked before. The stage sees the settings alone that dvc.yaml declares
     for it.
     """
-    display.protect()
+    protect()
     startup.collect_seldom()
-    display.log_to_stderr()
+    log_to_stderr()
     started = time.monotonic()
     name, shard = folder, None
     try:

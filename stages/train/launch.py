@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar import params as params_module
-from nightjar.core import display
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params
+from stages._runtime.standard_streams import log_to_stderr, protect
 
 CONFIGURATIONS = Path("profiles/accelerate")
 
@@ -50,8 +50,8 @@ def worker(name: str, facts: Path) -> int:
     """One process of a launch; the first one writes the facts. Returns the exit status."""
     from stages.train.fit import fit
 
-    display.protect()
-    display.log_to_stderr()
+    protect()
+    log_to_stderr()
     try:
         result = fit(name, params_module.load())
     except NightjarError as error:

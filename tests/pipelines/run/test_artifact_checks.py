@@ -29,6 +29,8 @@ from nightjar.core.contracts import (
     TRAIN,
     Table,
 )
+from nightjar.core.rules import BrokenRule
+from pipelines.run.artifact_checks import check_stage
 
 SPLIT, INGEST, SCORED = Path("data/split"), Path("data/ingest/d"), Path("data/evaluate/b")
 ASKED = Path("data/questions/b")
@@ -88,9 +90,9 @@ def facts(workdir: Path) -> dict[str, Any]:
     }
 
 
-def found(facts: Mapping[str, Any] | None = None, path: Path = SPLIT, **more: Any) -> list[checks.BrokenRule]:
+def found(facts: Mapping[str, Any] | None = None, path: Path = SPLIT, **more: Any) -> list[BrokenRule]:
     near = [INGEST] if path == SPLIT else [INGEST, SPLIT, ASKED]
-    return checks.check_stage([path], near, facts, **more)
+    return check_stage([path], near, facts, **more)
 
 
 def edit(part: str, change: Callable[[list[dict[str, Any]]], Any], table: Table, path: Path = SPLIT) -> None:
@@ -101,7 +103,7 @@ def edit(part: str, change: Callable[[list[dict[str, Any]]], Any], table: Table,
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file, store_schema=False)
 
 
-def only(findings: list[checks.BrokenRule]) -> checks.BrokenRule:
+def only(findings: list[BrokenRule]) -> BrokenRule:
     assert len(findings) == 1, [str(it) for it in findings]
     json.dumps(findings[0].as_dict(), allow_nan=False)
     assert "\n" not in str(findings[0])
@@ -111,7 +113,7 @@ def only(findings: list[checks.BrokenRule]) -> checks.BrokenRule:
 def test_nothing_is_found_where_nothing_was_done(facts: dict[str, Any]) -> None:
     assert found(facts) == []
     assert found(None, SCORED) == []
-    assert checks.check_stage([Path("models/x")], [], {"stage": "train", "rows_in": 1, "rows_out": 1}) == []
+    assert check_stage([Path("models/x")], [], {"stage": "train", "rows_in": 1, "rows_out": 1}) == []
 
 
 @pytest.mark.parametrize(
