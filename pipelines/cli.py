@@ -154,7 +154,7 @@ def _has_home() -> bool:
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
-    """What went wrong in one line, and the exit status. Raises an error that is a fault of Nightjar's own."""
+    """Return what went wrong in one line, and the exit status. Raises an error that is a fault of Nightjar's own."""
     if isinstance(error, NightjarError):
         return str(error), 2
     if isinstance(error, click.Abort | KeyboardInterrupt):

@@ -79,7 +79,7 @@ def ask(
             "give a question, or --file with questions", "nightjar ask", "see nightjar ask --help"
         )
     questions = [question] if question is not None else list(_questions(file or Path()))
-    if not all(one.strip() for one in questions):
+    if not all(it.strip() for it in questions):
         raise NightjarError("the question is empty", "nightjar ask", "write one")
     if (system is None) == (model is None):
         raise NightjarError("give --system or --model", "nightjar ask", "see nightjar ask --help")
@@ -91,18 +91,18 @@ def ask(
 
     report = None if as_json else _show
     with ExitStack() as stack:
-        with TemporaryDirectory() as made:
-            place = Path(made, paths.LANGUAGE_MODEL.name)
+        with TemporaryDirectory() as folder:
+            place = Path(folder, paths.LANGUAGE_MODEL.name)
             if (base := named.base(place)) == place:
                 named.prepare(place)
             find = partial(_finder, show=not as_json)
             asker = Asker(named.weights, base, definition, max_tokens, report, find)
         stack.enter_context(asker)
-        for one in questions:
+        for text in questions:
             if len(questions) > 1 and not as_json:
-                say(one)
+                say(text)
             with stdout_kept():  # of tools of other packages
-                answer = asker.answer(one)
+                answer = asker.answer(text)
             if as_json:
                 say_json(asdict(answer), indent=None)
             else:
@@ -112,15 +112,18 @@ def ask(
 
 
 def _finder(params: Params, benchmark: str, show: bool) -> Callable[[str, int], list[dict[str, Any]]]:
-    """What finds the passages of a prompt, by the ranking that instances of tasks get. With `show` it prints them."""
+    """Return the function that finds the passages of a prompt, as instances of tasks are ranked.
+
+    With `show` it prints them.
+    """
     settings = params.retrieve.benchmarks.get(benchmark)
     retriever = Retriever(
         paths.INDEX, paths.SENTENCE_ENCODER, settings.retriever if settings else "bm25", params.threads
     )
 
     def find(text: str, count: int) -> list[dict[str, Any]]:
-        found = retriever.rank([text], count).rankings.ids[0]
-        rows: list[dict[str, Any]] = retriever.rows(found[found >= 0]).to_pylist()
+        passages = retriever.rank([text], count).rankings.ids[0]
+        rows: list[dict[str, Any]] = retriever.rows(passages[passages >= 0]).to_pylist()
         for number, row in enumerate(rows if show else (), 1):
             text = shorten(row["text"], LONGEST, placeholder=" …")
             say(f"  evidence {number}: {row['title']} ({row['document_id']}): {text}", err=True)

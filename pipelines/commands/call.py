@@ -27,7 +27,7 @@ from pipelines.commands.options import FILE, printed
     help="The day of the call, for Calendar; by default today.",
 )
 @click.option("--resource", type=FILE, help="What the tool reads; WikiSearch by default data/index.")
-@printed(lambda found: say_text(found["result"]))
+@printed(lambda result: say_text(result["result"]))
 def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     """Run one tool call and print its result.
 

@@ -48,9 +48,9 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     results, failed = [], 0
     for unit in units:
         began = time.monotonic()
-        found = unit.check(root, shared)
+        findings = unit.check(root, shared)
         seconds = time.monotonic() - began
-        bad = sum(it.blocks for it in found)
+        bad = sum(it.blocks for it in findings)
         failed += bad
         row = {
             "name": unit.name,
@@ -58,13 +58,13 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
             "passed": not bad,
             "seconds": round(seconds, 3),
         }
-        results.append(row | {"findings": [it.as_dict() for it in found]})
+        results.append(row | {"findings": [it.as_dict() for it in findings]})
         if as_json:
             continue
         say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
-        for it in found:
-            say(f"  {'failed' if it.blocks else 'worth a look'}: {it}")
-            for example in it.rows:
+        for finding in findings:
+            say(f"  {'failed' if finding.blocks else 'worth a look'}: {finding}")
+            for example in finding.rows:
                 say(f"    {json.dumps(example, ensure_ascii=False)}")
     if as_json:
         say_json({"passed": not failed, "stages": results, "nothing_made": empty})
@@ -81,53 +81,53 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     return 1 if failed else 0
 
 
-def _units(wanted: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:
+def _units(artifacts: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:
     """The root, what to check, by paths from there, and the stages that have made nothing to check.
 
-    Raises NightjarError for a name in `wanted` that leads to no artifact.
+    Raises NightjarError for a name in `artifacts` that leads to no artifact.
     """
-    if "" in wanted:
+    if "" in artifacts:
         raise NightjarError("an empty name", "check", "give the folder of an artifact, or none for all")
     root, stages = Path(), list[Stage]()
     try:
         root = Path(os.path.relpath(repository.find_root()))
     except NightjarError:
-        if not wanted:
+        if not artifacts:
             raise
     else:
         stages = list(repository.outline(root).stages.values())
-    folders = {given: _real(Path(given)) for given in wanted}
-    units, empty, known = list[Made](), list[str](), set[str]()
+    folders = {name: _real(Path(name)) for name in artifacts}
+    units, empty, claimed = list[Made](), list[str](), set[str]()
     for stage in stages:
         chosen = list(stage.outs)
-        if wanted:
-            over = {
-                name: [it for it in wanted if _real(root / name).is_relative_to(folders[it])]
+        if artifacts:
+            around = {
+                name: [it for it in artifacts if _real(root / name).is_relative_to(folders[it])]
                 for name in chosen
             }
-            chosen = [name for name in chosen if over[name]]
-            known.update(it for given in over.values() for it in given)
+            chosen = [name for name in chosen if around[name]]
+            claimed.update(it for names in around.values() for it in names)
         if not chosen:
             continue
         built = any(kind(root / name) for name in stage.outs)
-        made = Made.by(stage, root) if built else Made(stage.name, [])
-        made = replace(made, artifacts=[name for name in made.artifacts if name in chosen])
-        if made.artifacts or made.metrics:
-            units.append(made)
+        unit = Made.by(stage, root) if built else Made(stage.name, [])
+        unit = replace(unit, artifacts=[name for name in unit.artifacts if name in chosen])
+        if unit.artifacts or unit.metrics:
+            units.append(unit)
         else:
             empty.append(stage.name)
-    for given in (it for it in folders if it not in known):
-        if not kind(Path(given)):
-            raise NightjarError("no such file or folder", given, "give the folder of an artifact")
-        if not is_artifact(Path(given)):
+    for argument in (it for it in folders if it not in claimed):
+        if not kind(Path(argument)):
+            raise NightjarError("no such file or folder", argument, "give the folder of an artifact")
+        if not is_artifact(Path(argument)):
             fix = "give the folder of an artifact, such as data/split"
-            raise NightjarError("it is neither an artifact nor an output of the graph", given, fix)
-        units.append(Made(given, [os.path.relpath(given, root)]))
+            raise NightjarError("it is neither an artifact nor an output of the graph", argument, fix)
+        units.append(Made(argument, [os.path.relpath(argument, root)]))
     return root, units, empty
 
 
 def _real(path: Path) -> Path:
     """The absolute path, without links but the last name's own: an output may be a link to DVC's cache."""
     # Not Path.resolve, which follows that link as well.
-    whole = Path(os.path.normpath(path.absolute()))
-    return Path(os.path.realpath(whole.parent), whole.name)
+    absolute = Path(os.path.normpath(path.absolute()))
+    return Path(os.path.realpath(absolute.parent), absolute.name)

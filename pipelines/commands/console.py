@@ -1,4 +1,4 @@
-"""How commands print: lines, JSON, tables and bars, in which no text from data can control the terminal.
+"""Printing of commands: lines, JSON, tables and bars, in which no text from data can control the terminal.
 
 On a terminal lines are wrapped between words. A file or another program gets them whole.
 """
@@ -47,8 +47,8 @@ NARROWEST = 24
 
 def console(err: bool = False) -> Console:
     """A console that makes nothing of what texts hold; as wide as the terminal, or ENDLESS elsewhere."""
-    shown = sys.stderr if err else sys.stdout
-    width = None if shown.isatty() else ENDLESS
+    stream = sys.stderr if err else sys.stdout
+    width = None if stream.isatty() else ENDLESS
     return Console(stderr=err, markup=False, emoji=False, highlight=False, width=width)
 
 
@@ -89,10 +89,10 @@ def say_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _write(text: str, err: bool = False) -> None:
-    shown = sys.stderr if err else sys.stdout
-    if shown.isatty():
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
         text = "\n".join(_wrapped(Text(text), console(err)))
-    print(text, file=shown, flush=True)
+    print(text, file=stream, flush=True)
 
 
 def _wrapped(text: Text, out: Console, indent: int = 0) -> list[str]:
@@ -120,25 +120,25 @@ def say_table(rows: Sequence[Mapping[str, Any]], title: str = "", right: Collect
     texts = [name for name, width in widths.items() if name not in numeric and width > NARROWEST]
     text = max(texts, key=lambda name: widths[name], default="")
     word = max((cell_len(it) for row in cells for it in row[text].plain.split()), default=0) if text else 0
-    out, kept, used = console(), list[str](), 0
+    out, columns, used = console(), list[str](), 0
     room = out.width - sum(widths.values()) - 2 * len(widths) + 2 + widths.get(text, 0)
     if room >= min(widths.get(text, 0), max(word, NARROWEST)) or len(widths) == 1:
-        kept = list(widths)
-    for name in widths if not kept else ():
-        if name != text and (not kept or used + widths[name] <= out.width):
-            kept.append(name)
+        columns = list(widths)
+    for name in widths if not columns else ():
+        if name != text and (not columns or used + widths[name] <= out.width):
+            columns.append(name)
             used += widths[name] + 2
-    head, *lines = _lines(out, [{name: row[name] for name in kept} for row in cells], numeric, text)
+    head, *lines = _lines(out, [{name: row[name] for name in columns} for row in cells], numeric, text)
     print(head)
-    if len(kept) == len(widths):
+    if len(columns) == len(widths):
         print(*lines, sep="\n", flush=True)
         return
     for line, row in zip(lines, cells, strict=True):
-        rest = [
+        below = [
             row[text].plain if text else "",
-            *(f"{name} {row[name]}" for name in widths if name not in (text, *kept)),
+            *(f"{name} {row[name]}" for name in widths if name not in (text, *columns)),
         ]
-        print(line, *_wrapped(Text("; ".join(filter(None, rest))), out, 4), sep="\n", flush=True)
+        print(line, *_wrapped(Text("; ".join(filter(None, below))), out, 4), sep="\n", flush=True)
 
 
 def _cell(value: Any) -> Text:
@@ -159,9 +159,9 @@ def _lines(
     return _rendered(out, table)
 
 
-def _rendered(out: Console, shown: Table | Tree) -> list[str]:
+def _rendered(out: Console, renderable: Table | Tree) -> list[str]:
     with out.capture() as captured:
-        out.print(shown)
+        out.print(renderable)
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
@@ -176,8 +176,8 @@ class _Left(ProgressColumn):
     def render(self, task: Task) -> Text:
         if task.total is None:
             return Text()
-        left = f", {duration(task.time_remaining)} left" if task.time_remaining else ""
-        return Text(f"{task.completed:,.0f} of {task.total:,.0f}{left}")
+        remaining = f", {duration(task.time_remaining)} left" if task.time_remaining else ""
+        return Text(f"{task.completed:,.0f} of {task.total:,.0f}{remaining}")
 
 
 @contextlib.contextmanager
@@ -193,13 +193,13 @@ def bar(title: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
     # A model that answers many questions at once may say nothing for a minute.
     with Progress(
         *columns, console=console(err=True), transient=True, refresh_per_second=2, speed_estimate_period=600
-    ) as shown:
-        task = shown.add_task(printable(title), total=None)
+    ) as progress:
+        task = progress.add_task(printable(title), total=None)
 
-        def show(what: str, done: int, whole: int | None) -> None:
-            if (shown.tasks[task].description, shown.tasks[task].total) != (printable(what), whole):
-                shown.reset(task, description=printable(what), total=whole)
-            shown.update(task, completed=done)
+        def show(what: str, done: int, total: int | None) -> None:
+            if (progress.tasks[task].description, progress.tasks[task].total) != (printable(what), total):
+                progress.reset(task, description=printable(what), total=total)
+            progress.update(task, completed=done)
 
         yield show
 
@@ -214,4 +214,4 @@ def bytes_bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
     columns = (text, BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(err=True), transient=True) as bar:
         task = bar.add_task(printable(title), total=None)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -153,17 +153,17 @@ def _data() -> Iterator[Finding]:
     except NightjarError as error:
         yield Finding("data", "failed", f"{error.where}: {error.what}", error.fix)
         return
-    for one in needed:
-        kind = "data" if one.source.startswith(f"{paths.DATA}/") else "models"
-        if one.state == "missing":
+    for need in needed:
+        kind = "data" if need.source.startswith(f"{paths.DATA}/") else "models"
+        if need.state == "missing":
             absent.add(kind)
-            yield Finding(kind, "failed", str(one), one.fix)
-        elif one.state == "incomplete":
+            yield Finding(kind, "failed", str(need), need.fix)
+        elif need.state == "incomplete":
             absent.add(kind)
-            yield Finding(kind, "warning", str(one), one.fix)
-        elif one.state == "to download":
+            yield Finding(kind, "warning", str(need), need.fix)
+        elif need.state == "to download":
             absent.add(kind)
-            yield Finding(kind, "warning", f"{one.source} is downloaded by the first rebuild")
+            yield Finding(kind, "warning", f"{need.source} is downloaded by the first rebuild")
     for kind in ("data", "models"):
         if kind not in absent:
             yield Finding(kind, "ok", f"all that {', '.join(targets) or PARAMS_FILE} needs is there")
@@ -176,11 +176,11 @@ def _gpu() -> Iterator[Finding]:
         return
     try:
         done = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=3)
-        found = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith("GPU")]
+        devices = [line.split(" (")[0] for line in done.stdout.splitlines() if line.startswith("GPU")]
     except subprocess.TimeoutExpired:
-        found = []
-    if found:
-        yield Finding("GPU", "ok", "; ".join(found))
+        devices = []
+    if devices:
+        yield Finding("GPU", "ok", "; ".join(devices))
     else:
         yield Finding("GPU", "warning", "the driver shows none", "see what nvidia-smi says")
 
@@ -198,19 +198,19 @@ def _disk() -> Iterator[Finding]:
 
 
 def _room(check: str, free: int, needed: int, fix: str) -> Finding:
-    found = free / 1024**3
-    if found < needed:
-        return Finding(check, "warning", f"{found:.1f} GB free, the sample needs {needed} GB", fix)
-    return Finding(check, "ok", f"{found:.0f} GB free")
+    gigabytes = free / 1024**3
+    if gigabytes < needed:
+        return Finding(check, "warning", f"{gigabytes:.1f} GB free, the sample needs {needed} GB", fix)
+    return Finding(check, "ok", f"{gigabytes:.0f} GB free")
 
 
 def ports(port: int = PORT) -> Iterator[Finding]:
-    """Whether the port of the Prefect server is free, or its own."""
+    """Yield whether the port of the Prefect server is free, or used by that server."""
     with socket.socket() as probe:
         probe.settimeout(1)
         taken = probe.connect_ex(("127.0.0.1", port)) == 0
-    own = paths.SERVER.exists()
-    if taken and not own:
+    has_server = paths.SERVER.exists()
+    if taken and not has_server:
         fix = "nightjar ui --port names another"
         yield Finding("ports", "warning", f"another program listens on {port}", fix)
     else:

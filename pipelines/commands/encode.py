@@ -77,10 +77,10 @@ def encode(
     rows = {row["index"]: row for row in read.instances.to_pylist()}
     count = len(rows) + len(read.refused)
     # Those that ingest refuses are in the order of the file, too.
-    left = (number for number in range(count) if number not in rows)
+    refused_numbers = (number for number in range(count) if number not in rows)
     reasons = {
         number: f"{it.reason}: {it.detail}" if it.detail else it.reason
-        for number, it in zip(left, read.refused, strict=True)
+        for number, it in zip(refused_numbers, read.refused, strict=True)
     }
     first = next((f"first Instances[{number}]: {reason}" for number, reason in reasons.items()), "")
     if instance is None:
@@ -131,7 +131,7 @@ def _read(path: Path) -> TaskFile:
         raise NightjarError(str(error), path, FORMAT) from None
 
 
-def _options(name: str, trim_input: bool, most: int) -> Encoding:
+def _options(name: str, trim_input: bool, source_length: int) -> Encoding:
     options = Encoding(
         definition=True,
         positive_examples=2,
@@ -140,14 +140,14 @@ def _options(name: str, trim_input: bool, most: int) -> Encoding:
         task_name=False,
         mixed=False,
         trim_input=trim_input,
-        max_source_length=most,
+        max_source_length=source_length,
         max_target_length=128,
     )
     return named(options, name)
 
 
 def _tokenizer() -> Any:
-    """What counts tokens: the language model's own tokenizer where it was made ready, else GPT-2's."""
+    """Return the tokenizer that counts: the language model's own tokenizer where it was made ready, else GPT-2's."""
     model = paths.LANGUAGE_MODEL
     if model.is_dir():
         from nightjar.models.tokenizer import load_tokenizer

@@ -40,7 +40,7 @@ _OWN = ("config.json", "generation_config.json", "checksums.json", "README.md")
     metavar="NAME",
     help="The base model's licence, where the project has no record.",
 )
-@printed(lambda found: say(f"{found['output']}: {', '.join(found['files'])}"))
+@printed(lambda export: say(f"{export['output']}: {', '.join(export['files'])}"))
 def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     """Write SYSTEM, a recipe or a directory of models/train, to a new DIRECTORY that transformers loads.
 
@@ -54,16 +54,16 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
     if licence is not None and not re.fullmatch(r"[A-Za-z0-9][\w.+() -]{,99}", licence, re.ASCII):
         fix = "give one such as apache-2.0: letters, digits, spaces and .+-()"
         raise NightjarError(f"{quote_short(licence)} is not the name of a licence", "--license", fix)
-    with folder_output(directory) as made:
+    with folder_output(directory) as folder_in_work:
         folder = folder_of(system)  # PyTorch takes long to load
         prepare_model()
         from pipelines.commands.model_card import card_of
 
         card = card_of(folder, licence)
-        _write_model(folder, made)
-        (made / "README.md").write_text(card, encoding="utf-8")
-        for file in made.iterdir():  # safetensors lets nobody else read the weights
-            file.chmod((made / "README.md").stat().st_mode)
+        _write_model(folder, folder_in_work)
+        (folder_in_work / "README.md").write_text(card, encoding="utf-8")
+        for file in folder_in_work.iterdir():  # safetensors lets nobody else read the weights
+            file.chmod((folder_in_work / "README.md").stat().st_mode)
     return {"output": directory, "files": sorted(file.name for file in directory.iterdir())}
 
 

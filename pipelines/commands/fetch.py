@@ -40,8 +40,8 @@ def _print(parts: Sequence[dict[str, Any]]) -> None:
     for part in parts:
         say(f"{part['name']}: {part['state']}, {part['files']} files, {part['licence']}")
     settings = {key: text for part in parts for key, text in part["settings"].items()}
-    given = " ".join(f"--set {key}={text}" for key, text in settings.items())
-    say(f"To read them: nightjar use {parts[0]['profile']} {given}")
+    options = " ".join(f"--set {key}={text}" for key, text in settings.items())
+    say(f"To read them: nightjar use {parts[0]['profile']} {options}")
 
 
 @click.command()
@@ -62,8 +62,8 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
       nightjar fetch protoqa tool_use/svamp --use
     """
     if listed:
-        known = sources.choose(names) if names else list(sources.table().values())
-        return [_described(part) for part in known]
+        parts = sources.choose(names) if names else list(sources.table().values())
+        return [_described(part) for part in parts]
     if not names:
         raise NightjarError("no data set is named", "fetch", "give names; nightjar fetch --list prints them")
     return _fetch(Path(), sources.choose(names), accept_licence, use_it)
@@ -104,12 +104,12 @@ def _get(root: Path, parts: list[Named]) -> list[tuple[Named, dict[str, Any]]]:
     done = []
     try:
         for part in parts:
-            there = fetching.is_there(root, part)
-            if not there:
+            present = fetching.is_there(root, part)
+            if not present:
                 with bytes_bar(str(part)) as bar:
-                    fetching.fetch(root, part, bar or (lambda done, whole: None))
+                    fetching.fetch(root, part, bar or (lambda done, total: None))
             files = fetching.records(root, part.dataset)[part.part].files
-            state = "unchanged" if there else "fetched"
+            state = "unchanged" if present else "fetched"
             done.append((part, {"name": str(part), "state": state, "files": len(files)}))
     finally:  # those before one that failed are complete
         new = [part.dataset for part, one in done if one["state"] == "fetched"]

@@ -43,7 +43,7 @@ def flow_run(
     Prefect, and ends with the run. Raises NightjarError if there is no server, and what the flow raises.
     """
     servers.require()
-    stop, over, recorded, number = threading.Event(), threading.Event(), True, ("", 0)
+    stop, ended_soon, recorded, number = threading.Event(), threading.Event(), True, ("", 0)
 
     def late() -> None:
         line = f"Prefect has not recorded all of this run: the next one does (kept in {paths.RUNS})"
@@ -65,16 +65,16 @@ def flow_run(
             if stop.is_set():
                 raise KeyboardInterrupt
 
-            def end(how: End, run: str, tasks: int) -> None:
-                nonlocal over, number
+            def record_end(how: End, run: str, tasks: int) -> None:
+                nonlocal ended_soon, number
                 ended(how)
                 terminal.status, number = STATUS[how.state], (run, tasks)
-                over = supervisor.end_soon(
+                ended_soon = supervisor.end_soon(
                     terminal.status, STOPPED_SECONDS if stop.is_set() else LAST_SECONDS, late
                 )
 
             begin = partial(server.watch, cancel=stop.set)
-            terminal = session.Terminal(getattr(flows, kind), stop, listen, begin, end, prepared)
+            terminal = session.Terminal(getattr(flows, kind), stop, listen, begin, record_end, prepared)
             context = session.TERMINAL.set(terminal)
             try:
                 with session.temporary_settings(session.PATIENT):
@@ -92,7 +92,7 @@ def flow_run(
             recorded = session.drain(supervisor.LAST_SECONDS) and server.recorded(*number)
             if recorded:
                 flow_runs.forget(root, number[0])
-                over.set()
+                ended_soon.set()
         finally:
             server.close()
     if not recorded:

@@ -25,16 +25,16 @@ from stages.ingest.datasets import output_folder
 from stages.ingest.findings import names
 
 
-def _print(found: dict[str, Any]) -> None:
-    if "findings" in found:
-        _print_report(found)
+def _print(result: dict[str, Any]) -> None:
+    if "findings" in result:
+        _print_report(result)
         return
-    if "rejected" in found:
-        _print_rows(found)
+    if "rejected" in result:
+        _print_rows(result)
         return
-    _print_statistics(found)
-    if found["collection"]:
-        _print_collection(found["collection"])
+    _print_statistics(result)
+    if result["collection"]:
+        _print_collection(result["collection"])
 
 
 def _print_statistics(counts: dict[str, Any]) -> None:
@@ -65,15 +65,15 @@ def _print_statistics(counts: dict[str, Any]) -> None:
     say(f"time: {duration(counts['seconds'])}")
 
 
-def _print_collection(collection: dict[str, Any], most: int = 8) -> None:
-    """What the tasks are: the figures of the paper's table 2, and the values that most tasks have."""
+def _print_collection(collection: dict[str, Any], limit: int = 8) -> None:
+    """Print a summary of the tasks: the figures of the paper's table 2, and the values that most tasks have."""
     distributions = collection.pop("distributions")
     say()
     for name, value in collection.items():
         say(f"{name}: {value:,}")
     for name in ("task_types", "languages", "domains"):
-        text = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:most])
-        more = len(distributions[name]) - most
+        text = ", ".join(f"{value} {tasks:,}" for value, tasks, _ in distributions[name][:limit])
+        more = len(distributions[name]) - limit
         say(f"{name}: {text}{f', and {more:,} more' if more > 0 else ''}")
 
 
@@ -88,18 +88,18 @@ def _check(dataset: str, source: Path, output: Path | None) -> dict[str, Any]:
         used = list(inputs(source)) if tasks else [source]
         check_output(output, used)
     with bytes_bar(f"checking {dataset}") as progress:
-        found = check_folder(source, progress).as_dict() if tasks else _rows(dataset, source, progress)
+        result = check_folder(source, progress).as_dict() if tasks else _rows(dataset, source, progress)
     if output is not None:
-        write_output(output, json.dumps(found, indent=2, ensure_ascii=False) + "\n", used)
-    return found
+        write_output(output, json.dumps(result, indent=2, ensure_ascii=False) + "\n", used)
+    return result
 
 
 def _rows(dataset: str, source: Path, progress: Callable[[int, int], None] | None) -> dict[str, Any]:
     """Read a folder as the stage does, keep nothing, and list every row that is rejected, with the reason."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / dataset
-        counts = read_dataset(dataset, source, made, progress).as_dict()
-        rejected = read_rejected(made).to_pylist()
+        folder_of_dataset = Path(folder) / dataset
+        counts = read_dataset(dataset, source, folder_of_dataset, progress).as_dict()
+        rejected = read_rejected(folder_of_dataset).to_pylist()
     return {
         "dataset": dataset,
         "rows": counts["rows_in"],
@@ -109,24 +109,24 @@ def _rows(dataset: str, source: Path, progress: Callable[[int, int], None] | Non
     }
 
 
-def _print_rows(found: dict[str, Any]) -> None:
-    for row in found["rejected"]:
+def _print_rows(result: dict[str, Any]) -> None:
+    for row in result["rejected"]:
         name = f" {row['id']}" if row.get("id") else ""
         say(f"{row['file']}{name}: {row['reason']}: {quote_short(row['raw'], 100)}")
-    for remark, count in found["remarks"].items():
+    for remark, count in result["remarks"].items():
         say(f"kept: {remark}: {count:,}")
-    say(f"{found['rows']:,} rows, {found['errors']:,} rejected")
+    say(f"{result['rows']:,} rows, {result['errors']:,} rejected")
 
 
 def _print_report(report: dict[str, Any]) -> None:
-    for task, found in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
+    for task, findings in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
         say(task or "the documents of the folder")
-        for it in found:
-            of = f" ({len(it['ids']):,}: {names(it['ids'])})" if it["ids"] else ""
-            say(f"  {it['level']:8} {it['check']:>2} {it['name']}: {it['message']}{of}")
+        for finding in findings:
+            of = f" ({len(finding['ids']):,}: {names(finding['ids'])})" if finding["ids"] else ""
+            say(f"  {finding['level']:8} {finding['check']:>2} {finding['name']}: {finding['message']}{of}")
     say()
-    kept = ("check", "name", "status", "error", "warning", "allowed")
-    say_table([{key: line[key] for key in kept} for line in report["checks"]], "tasks by check")
+    columns = ("check", "name", "status", "error", "warning", "allowed")
+    say_table([{key: line[key] for key in columns} for line in report["checks"]], "tasks by check")
     say()
     for line in report["checks"]:
         for text in filter(None, (line["note"], line["published"] and f"as published: {line['published']}")):
@@ -146,7 +146,7 @@ def _print_report(report: dict[str, Any]) -> None:
     "JSON file, if one is wanted.",
 )
 @click.option("--check", is_flag=True, help="Write no tables: list what is wrong with the files.")
-@printed(_print, failed=lambda found: bool(found.get("errors")))
+@printed(_print, failed=lambda result: bool(result.get("errors")))
 def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> dict[str, Any]:
     """Read any folder of a dataset into Parquet, with the rejected rows and their reasons.
 
@@ -166,5 +166,5 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> dict
         return _check(dataset, source, output)
     if output is None:
         raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
-    with output_folder(dataset, source, output) as made, bytes_bar(f"reading {dataset}") as progress:
-        return read_dataset(dataset, source, made, progress).as_dict()
+    with output_folder(dataset, source, output) as folder, bytes_bar(f"reading {dataset}") as progress:
+        return read_dataset(dataset, source, folder, progress).as_dict()

@@ -19,37 +19,37 @@ from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
 
 
-def _print_export(found: dict[str, Any]) -> None:
-    equal = f", {found['equal']} more are ties, their answers being equal" if found["equal"] else ""
-    say(f"{found['page']}: {found['items']} items of {found['tasks']} tasks{equal}")
-    say(f"{found['key']}: the key; keep it from the judges until they are done")
+def _print_export(export: dict[str, Any]) -> None:
+    equal = f", {export['equal']} more are ties, their answers being equal" if export["equal"] else ""
+    say(f"{export['page']}: {export['items']} items of {export['tasks']} tasks{equal}")
+    say(f"{export['key']}: the key; keep it from the judges until they are done")
 
 
-def _print_score(found: dict[str, Any]) -> None:
-    say(f"A: {found['a']}")
-    say(f"B: {found['b']}")
+def _print_score(result: dict[str, Any]) -> None:
+    say(f"A: {result['a']}")
+    say(f"B: {result['b']}")
     say()
-    for one in found["judges"]:
-        left = f", {one['open']} left open" if one["open"] else ""
-        say(f"{one['judge']}: {one['answered']} answered{left}")
-    credit, counts = found["credit"], found["ratings"]
+    for judge in result["judges"]:
+        open_items = f", {judge['open']} left open" if judge["open"] else ""
+        say(f"{judge['judge']}: {judge['answered']} answered{open_items}")
+    credit, counts = result["credit"], result["ratings"]
     say()
     say(
         f"A at least as good as B: {number(credit['value'], 1)}% {_interval(credit)}"
         f" of {credit['n']} items; {counts['wins']} wins, {counts['ties']} ties, {counts['losses']} losses"
     )
-    if found["equal"]:
-        say(f"{found['equal']} of the ties are equal answers that were not shown")
-    if found["left_chosen"] is not None:
-        say(f"left side chosen in {found['left_chosen']:.1f}% of the ratings that are no ties")
-    if found["agreement"]:
-        alpha = found["agreement"]["alpha"]
+    if result["equal"]:
+        say(f"{result['equal']} of the ties are equal answers that were not shown")
+    if result["left_chosen"] is not None:
+        say(f"left side chosen in {result['left_chosen']:.1f}% of the ratings that are no ties")
+    if result["agreement"]:
+        alpha = result["agreement"]["alpha"]
         of_chance = f"{alpha:.2f}" if alpha is not None else "undefined (all ratings are the same)"
-        raw, n = found["agreement"]["raw"], found["agreement"]["n"]
+        raw, n = result["agreement"]["raw"], result["agreement"]["n"]
         say(f"agreement: {raw:.1f}% of pairs on {n} items, Krippendorff's alpha {of_chance}")
-    if len(found["by_category"]) > 1:
+    if len(result["by_category"]) > 1:
         say()
-    for name, row in found["by_category"].items() if len(found["by_category"]) > 1 else ():
+    for name, row in result["by_category"].items() if len(result["by_category"]) > 1 else ():
         of = f"{name:<36} {number(row['value'], 1):>5}% {_interval(row):<17} n {row['n']:<4}"
         say(f"{of} {row['wins']} wins, {row['ties']} ties, {row['losses']} losses")
 

@@ -66,15 +66,15 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
         except NightjarError as error:
             notify(root, {"kind": "nightly failed", "run": None, "message": str(error)})
             raise
-        whole, outcome = graphs.read(root), Outcome()
-        graph = selected(whole, settings.stages)
+        full_graph, outcome = graphs.read(root), Outcome()
+        graph = selected(full_graph, settings.stages)
         with show.Progress(root, graph.stages, verbose, as_json, quiet=True) as progress:
 
-            def ended(end: End) -> None:
+            def ended(run_end: End) -> None:
                 progress.close()
-                _ended(end, outcome, as_json)
+                _ended(run_end, outcome, as_json)
 
-            prepared = (whole, settings, outcome)
+            prepared = (full_graph, settings, outcome)
             with flow_run(root, "nightly", progress.update, ended, prepared, as_json) as terminal:
                 terminal.flow(pull, jobs, wait, accept, return_state=True)
         if outcome.aside is not None:
@@ -82,14 +82,14 @@ def nightly(pull: bool, jobs: int, wait: bool, accept: bool, verbose: bool, as_j
     raise SystemExit(terminal.status)
 
 
-def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
+def _ended(run_end: End, outcome: Outcome, as_json: bool) -> None:
     for line in outcome.warnings:
         _warn(line)
     facts = outcome.facts
     if facts and as_json:
-        shown = {name: facts[name] for name in ("run", "state", "message", "against")}
+        row = {name: facts[name] for name in ("run", "state", "message", "against")}
         benchmarks = text.benchmarks(outcome.verdicts)
-        say_json(shown | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
+        say_json(row | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
     elif facts:
         _groups(text.groups(outcome.verdicts))
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
@@ -97,16 +97,16 @@ def _ended(end: End, outcome: Outcome, as_json: bool) -> None:
         say(f"{facts['run']} {where}: {facts['state']}; {counts}")
     if outcome.aside is not None:
         say(f"nightjar: nightly: {facts['message']}", err=True)
-    elif end.state != "completed":
-        say(f"nightjar: nightly: {end.message}", err=True)
+    elif run_end.state != "completed":
+        say(f"nightjar: nightly: {run_end.message}", err=True)
 
 
 def _warn(line: str) -> None:
     say(f"nightjar: ledger: {line}", err=True)
 
 
-def _groups(found: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
-    for title, rows in found.items():
+def _groups(rows_by_title: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
+    for title, rows in rows_by_title.items():
         say_table(rows, title, right=text.NUMBERS)
         say()
 
@@ -122,30 +122,30 @@ def _about(row: Mapping[str, Any]) -> str:
     return shorten(words, LONGEST, placeholder=" …")
 
 
-def _show(found: Any) -> None:
-    if isinstance(found, list):
-        if not found:
+def _show(result: Any) -> None:
+    if isinstance(result, list):
+        if not result:
             raise NightjarError("the ledger is empty", Nightly.load().ledger, "`nightjar nightly` adds a run")
         say_table(
             [
                 {"run": row["run"], "state": row["state"], "commit": row["commit"][:10]}
                 | {"verdict": _about(row)}
-                for row in found
+                for row in result
             ]
         )
-    elif "added" in found:
-        say(f"Added {', '.join(found['added'])}." if found["added"] else f"No entries in {ledgers.ASIDE}.")
-    elif "problems" in found:
-        for line in found["problems"]:
+    elif "added" in result:
+        say(f"Added {', '.join(result['added'])}." if result["added"] else f"No entries in {ledgers.ASIDE}.")
+    elif "problems" in result:
+        for line in result["problems"]:
             _warn(line)
-        if not found["problems"]:
-            say(f"{counted_as(found['runs'], 'run')}, all of them readable.")
+        if not result["problems"]:
+            say(f"{counted_as(result['runs'], 'run')}, all of them readable.")
     else:
-        say_text(text.markdown(found, []).rstrip())
+        say_text(text.markdown(result, []).rstrip())
         say()
-        say_table(text.contents(found["verdicts"]))
+        say_table(text.contents(result["verdicts"]))
         say()
-        _groups(text.groups(found["verdicts"], found.get("benchmark")))
+        _groups(text.groups(result["verdicts"], result.get("benchmark")))
 
 
 @click.command()
@@ -153,7 +153,7 @@ def _show(found: Any) -> None:
 @click.option("--benchmark", metavar="NAME", help="With RUN: all verdicts on this benchmark.")
 @click.option("--check", is_flag=True, help="Name every file that is missing or cannot be read.")
 @click.option("--recover", is_flag=True, help="Add the entries that could not be added before.")
-@printed(_show, failed=lambda found: "problems" in found and bool(found["problems"]))
+@printed(_show, failed=lambda result: "problems" in result and bool(result["problems"]))
 def ledger(
     run: str | None, benchmark: str | None, check: bool, recover: bool
 ) -> dict[str, Any] | list[dict[str, Any]]:
@@ -180,14 +180,14 @@ def ledger(
         return {"runs": runs, "problems": damage}
     if run is None:
         return _list(folder)
-    found = _one(ledgers.find(folder, run, _warn))
-    if benchmark is not None and benchmark not in found["benchmarks"]:
-        known = ", ".join(found["benchmarks"]) or "none"
-        raise NightjarError("the run has no such benchmark", benchmark, f"it has: {known}")
-    return found | ({"benchmark": benchmark} if benchmark else {})
+    result = _entry(ledgers.find(folder, run, _warn))
+    if benchmark is not None and benchmark not in result["benchmarks"]:
+        names = ", ".join(result["benchmarks"]) or "none"
+        raise NightjarError("the run has no such benchmark", benchmark, f"it has: {names}")
+    return result | ({"benchmark": benchmark} if benchmark else {})
 
 
-def _one(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
     scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
     facts = {name: value for name, value in entry.items() if name != "path"}

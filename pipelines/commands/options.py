@@ -138,7 +138,7 @@ def samples_option(least: int) -> Decorator:
 def printed(
     show: Callable[[Any], None],
     rows: Callable[[Any], list[dict[str, Any]]] | None = None,
-    failed: Callable[[Any], bool] = lambda found: False,
+    failed: Callable[[Any], bool] = lambda result: False,
 ) -> Decorator:
     """Give a command the option --json: what it returns is printed as JSON, or else by `show`.
 
@@ -153,12 +153,12 @@ def printed(
             if as_json and as_csv:
                 raise NightjarError("it is given with --json", "--csv", "give one of them")
             with stdout_kept():
-                found = command(*arguments, **options)
+                result = command(*arguments, **options)
             if as_csv and rows:
-                say_csv(rows(found))
+                say_csv(rows(result))
             else:
-                (say_json if as_json else show)(found)
-            return int(failed(found))
+                (say_json if as_json else show)(result)
+            return int(failed(result))
 
         csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
         return csv_option(run) if rows else run

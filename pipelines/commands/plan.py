@@ -57,49 +57,49 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
     if profile is not None:
         from pipelines.commands import plan_profile  # here, not above: it takes long to load
 
-        found = plan_profile.found(profile, stages)
-        (say_json if as_json else plan_profile.show)(found)
+        planned = plan_profile.plan_of_profile(profile, stages)
+        (say_json if as_json else plan_profile.show)(planned)
         return
-    whole = graphs.read()
-    graph = whole.only(stages)
-    left = leftovers.find(whole, graph)
-    wanted: list[Need] = []
+    full_graph = graphs.read()
+    graph = full_graph.only(stages)
+    leftover = leftovers.find(full_graph, graph)
+    absent: list[Need] = []
     if graph.changed():
         from pipelines.run import preflight  # here, not above: it takes long to load
 
         preflight.check(graph)
-        wanted = lacking(whole, graph)
+        absent = lacking(full_graph, graph)
     if as_json:
-        _print_json(graph, left, wanted)
+        _print_json(graph, leftover, absent)
         return
     _print_table(graph)
-    if wanted:
+    if absent:
         from pipelines.commands.plan_profile import show_missing
 
-        show_missing(wanted)
-    for it in left:
-        say(str(it))
+        show_missing(absent)
+    for remnant in leftover:
+        say(str(remnant))
 
 
-def lacking(whole: Graph, graph: Graph) -> list[Need]:
-    """The sources that stages of `graph`, a part of `whole`, need, and that are missing or incomplete."""
+def lacking(full_graph: Graph, graph: Graph) -> list[Need]:
+    """The sources that stages of `graph`, a part of `full_graph`, need, and that are missing or incomplete."""
     from nightjar.core.config import PARAMS_FILE, read_optional  # here, not above: they take long to load
     from pipelines.fetch.needs import of_graph
 
     values = read_optional(graph.root / PARAMS_FILE)
-    return [one for one in of_graph(whole, graph, values) if one.absent]
+    return [one for one in of_graph(full_graph, graph, values) if one.absent]
 
 
 def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int]:
     """The expected seconds of the stages that take time, where they are known, and the number of the others."""
     names = [name for name, stage in graph.stages.items() if stage.state in AHEAD]
-    known = [seconds[name] for name in names if name in seconds]
-    return known, len(names) - len(known)
+    estimates = [seconds[name] for name in names if name in seconds]
+    return estimates, len(names) - len(estimates)
 
 
-def _print_json(graph: Graph, left: Sequence[leftovers.Leftover], wanted: Sequence[Need]) -> None:
+def _print_json(graph: Graph, leftover: Sequence[leftovers.Leftover], absent: Sequence[Need]) -> None:
     seconds = history.expected(graph.root)
-    known, unknown = _ahead(graph, seconds)
+    estimates, unknown = _ahead(graph, seconds)
     rows = [
         {
             "stage": name,
@@ -109,12 +109,11 @@ def _print_json(graph: Graph, left: Sequence[leftovers.Leftover], wanted: Sequen
         }
         for name, stage in graph.stages.items()
     ]
-    leftover = [asdict(it) for it in left]
-    found: dict[str, list[dict[str, str]]] = {"missing": [], "incomplete": []}
-    for one in wanted:
-        found[one.state].append({"source": one.source, "key": one.key, "fix": one.fix})
-    totals = {"seconds": round(sum(known), 1), "without_estimate": unknown}
-    say_json({"stages": rows, **totals, "leftovers": leftover, **found})
+    needs_by_state: dict[str, list[dict[str, str]]] = {"missing": [], "incomplete": []}
+    for need in absent:
+        needs_by_state[need.state].append({"source": need.source, "key": need.key, "fix": need.fix})
+    totals = {"seconds": round(sum(estimates), 1), "without_estimate": unknown}
+    say_json({"stages": rows, **totals, "leftovers": [asdict(it) for it in leftover], **needs_by_state})
 
 
 def _print_table(graph: Graph) -> None:
@@ -132,10 +131,10 @@ def _print_table(graph: Graph) -> None:
     states = [stage.state for stage in graph.stages.values()]
     counts = [f"{states.count(state)} {_WORDS[state]}" for state in _WORDS if state in states]
     say(f"Of {counted_as(len(states), 'stage')} {', '.join(counts)}.")
-    known, unknown = _ahead(graph, seconds)
-    if known:
+    estimates, unknown = _ahead(graph, seconds)
+    if estimates:
         more = f", and {counted_as(unknown, 'stage')} of unknown time" if unknown else ""
-        say(f"Expected: {duration(sum(known))} one after the other{more}.")
+        say(f"Expected: {duration(sum(estimates))} one after the other{more}.")
     elif unknown:
         say("Expected: unknown.")
 
@@ -146,18 +145,18 @@ def _cell(stage: Stage, seconds: float | None) -> str:
     return "unknown" if seconds is None else duration(seconds)
 
 
-def _print_clean(found: dict[str, Any]) -> None:
-    done = "removed" if found["removed"] else "would be removed"
-    for path, size in found["paths"].items():
+def _print_clean(remains: dict[str, Any]) -> None:
+    done = "removed" if remains["removed"] else "would be removed"
+    for path, size in remains["paths"].items():
         say(f"{path}: {size / 1e6:,.1f} MB, {done}")
-    if entries := found["entries"]:
+    if entries := remains["entries"]:
         listed = ", ".join(entries)
         say(f"dvc.lock: {len(entries)} entr{'y' if len(entries) == 1 else 'ies'} {done}: {listed}")
-    for path in found["unknown"]:
+    for path in remains["unknown"]:
         say(f"{path}: kept, dvc.lock does not say who made it; to remove it: rm -r {shlex.quote(path)}")
-    if not found["paths"] and not entries:
+    if not remains["paths"] and not entries:
         say("Nothing to remove: every entry of dvc.lock belongs to a stage.")
-    elif not found["removed"]:
+    elif not remains["removed"]:
         say("Nothing was removed. To remove it: nightjar clean --remove")
 
 
@@ -179,7 +178,7 @@ def clean(remove: bool) -> dict[str, Any]:
     root = graphs.find_root()
     with rebuild_lock(root):
         graph = graphs.outline(root)
-        found = leftovers.remains(graph)
+        remains = leftovers.remains(graph)
         if remove:
-            leftovers.clean(graph, found)
-    return {**asdict(found), "removed": remove}
+            leftovers.clean(graph, remains)
+    return {**asdict(remains), "removed": remove}

@@ -14,15 +14,15 @@ from pipelines.project.applied_profile import profile_notes
 from pipelines.run.preflight import check_project
 
 
-def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
-    """What the command prints, for `stages` and what they need instead of those that the profile is for.
+def plan_of_profile(profile: str, stages: Sequence[str]) -> dict[str, Any]:
+    """Return what the command prints, for `stages` and what they need instead of those that the profile is for.
 
     Raises NightjarError for a profile or a stage that is unknown or broken.
     """
     root = Path()
     notes, values = profile_notes(root, profile), profiles.values(root, profile)
     check_project(validate(values, f"profile {profile}"), root, f"profile {profile}")
-    graph, wanted = needs(root, values, stages or notes.targets)
+    graph, graph_needs = needs(root, values, stages or notes.targets)
     return {
         "profile": profile,
         "takes": notes.takes,
@@ -30,15 +30,15 @@ def found(profile: str, stages: Sequence[str]) -> dict[str, Any]:
             {"stage": name, "state": "would run", "description": stage.description}
             for name, stage in graph.stages.items()
         ],
-        "supply": [_supply(one) for one in wanted],
-        "fetch": fetches(wanted),
+        "supply": [_supply(one) for one in graph_needs],
+        "fetch": fetches(graph_needs),
     }
 
 
-def _supply(one: Need) -> dict[str, Any]:
-    facts = one.supply.model_dump() if one.supply else {}
-    row = {"source": one.source, "state": one.state, **facts, "described": one.supply is not None}
-    return {**row, "stages": one.stages, "fix": one.fix if one.absent else None}
+def _supply(need: Need) -> dict[str, Any]:
+    facts = need.supply.model_dump() if need.supply else {}
+    row = {"source": need.source, "state": need.state, **facts, "described": need.supply is not None}
+    return {**row, "stages": need.stages, "fix": need.fix if need.absent else None}
 
 
 def show(plan: Mapping[str, Any]) -> None:
@@ -66,10 +66,10 @@ def show(plan: Mapping[str, Any]) -> None:
         say("Nothing to supply.")
 
 
-def show_missing(wanted: Iterable[Need], err: bool = False, before: str = "") -> None:
+def show_missing(needs: Iterable[Need], err: bool = False, before: str = "") -> None:
     """Print a line for each need that is absent, and the command that fetches all of them that can be fetched."""
-    missing = [one for one in wanted if one.absent]
-    for one in missing:
-        say(f"{before}{one}; {one.fix}", err=err)
+    missing = [need for need in needs if need.absent]
+    for need in missing:
+        say(f"{before}{need}; {need.fix}", err=err)
     if (command := fetches(missing)) and len(missing) > 1:
         say(f"{before}to fetch them: {command}", err=err)

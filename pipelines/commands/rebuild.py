@@ -58,69 +58,69 @@ def rebuild(
     """
     root, code = graphs.find_root(), 0
     with rebuild_lock(root, wait):
-        whole = graphs.read(root)
-        graph = whole.only(stages)
-        left = leftovers.find(whole, graph)
-        for it in left:
-            say(str(it), err=as_json)
+        full_graph = graphs.read(root)
+        graph = full_graph.only(stages)
+        leftover = leftovers.find(full_graph, graph)
+        for remnant in leftover:
+            say(str(remnant), err=as_json)
         if ahead := checks.affected(graph):
             # Here, not above: "Nothing to do" needs none of it, and it takes long to load.
             from pipelines.commands.flow_run import flow_run
             from pipelines.run import preflight
 
             preflight.check(graph)
-            _reachable(whole, graph)
+            _reachable(full_graph, graph)
             if unchanged := len(graph.stages) - len(ahead):
                 counts = f"{counted_as(unchanged, 'stage')} unchanged, {len(ahead)} to look at"
                 say(f"{counts}{_about(root, ahead)}.", err=as_json)
             with show.Progress(root, ahead, verbose, as_json) as progress:
 
-                def ended(end: End) -> None:
+                def ended(run_end: End) -> None:
                     progress.close()
                     results = {it.stage: it for it in progress.results}
-                    stale = stale_scores(whole, results.values())
+                    stale = stale_scores(full_graph, results.values())
                     if as_json:
                         facts = [_facts(name, results.get(name)) for name in graph.stages]
-                        show.as_json(root, facts, stale, left)
+                        show.as_json(root, facts, stale, leftover)
                     else:
                         show.restoring(graph, progress.results)
                         good = [it for it in graph.stages if it not in results or results[it].state in GOOD]
                         _scores(graph, good, stale)
-                    if end.state != "completed":
-                        say(f"nightjar: rebuild: {progress.summary(end)}", err=True)
+                    if run_end.state != "completed":
+                        say(f"nightjar: rebuild: {progress.summary(run_end)}", err=True)
                     elif try_git(root, "cat-file", "-e", "HEAD:./dvc.lock") is None:
                         say(
                             "Commit dvc.lock, so that later versions can be compared with this one.", err=True
                         )
 
-                with flow_run(root, "rebuild", progress.update, ended, whole, as_json) as terminal:
+                with flow_run(root, "rebuild", progress.update, ended, full_graph, as_json) as terminal:
                     terminal.flow(targets=list(stages), jobs=jobs, keep_going=keep_going, return_state=True)
                 code = terminal.status
         else:
-            stale = stale_scores(whole, [])
+            stale = stale_scores(full_graph, [])
             if as_json:
-                show.as_json(root, [_facts(name, None) for name in graph.stages], stale, left)
+                show.as_json(root, [_facts(name, None) for name in graph.stages], stale, leftover)
             else:
                 say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
     raise SystemExit(code)
 
 
-def _reachable(whole: Graph, graph: Graph) -> None:
+def _reachable(full_graph: Graph, graph: Graph) -> None:
     """Raise NightjarError if a stage cannot run: hours later the report would be missing."""
     if not (what := graph.blocked()):
         return
     from pipelines.fetch.needs import fetches  # here, not above: it takes long to load
 
-    wanted = [one for one in lacking(whole, graph) if one.state == "missing"]
-    get = fetches(wanted) or (wanted[0].fix if wanted else "supply it")
+    absent = [one for one in lacking(full_graph, graph) if one.state == "missing"]
+    get = fetches(absent) or (absent[0].fix if absent else "supply it")
     raise NightjarError(what, "rebuild", f"{get}; or name the stages to rebuild without it")
 
 
 def _about(root: Path, ahead: Collection[str]) -> str:
-    known = history.expected(root)
-    seconds = sum(known.get(name, 0.0) for name in ahead)
-    return f", about {duration(seconds)}" if seconds and known.keys() >= set(ahead) else ""
+    seconds_of_stage = history.expected(root)
+    seconds = sum(seconds_of_stage.get(name, 0.0) for name in ahead)
+    return f", about {duration(seconds)}" if seconds and seconds_of_stage.keys() >= set(ahead) else ""
 
 
 def _facts(name: str, result: Result | None) -> dict[str, Any]:

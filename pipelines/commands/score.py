@@ -252,12 +252,12 @@ def _analyses() -> Iterable[str]:
         yield from (f"{one.name} ({name})" for one in registry.load_benchmark(name).analyses)
 
 
-def _print_analysis(found: dict[str, Any]) -> None:
-    rows = found.pop("rows")
-    say(f"{found.pop('benchmark')}, {found.pop('analysis')}: {found.pop('title')}")
-    say_table([{name: _shown(value) for name, value in row.items()} for row in rows])
-    for name, value in found.items():
-        say(f"{name}: {_shown(value)}")
+def _print_analysis(analysis: dict[str, Any]) -> None:
+    rows = analysis.pop("rows")
+    say(f"{analysis.pop('benchmark')}, {analysis.pop('analysis')}: {analysis.pop('title')}")
+    say_table([{name: _cell(value) for name, value in row.items()} for row in rows])
+    for name, value in analysis.items():
+        say(f"{name}: {_cell(value)}")
 
 
 @click.command()
@@ -283,15 +283,15 @@ def analyse(
         return run_analysis(benchmark, analysis, references, file, encoder, progress)
 
 
-def _shown(value: Any) -> Any:
+def _cell(value: Any) -> Any:
     """A number with four decimals; a blank for None."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {count}" for name, count in value.items()) or "none"
     return "" if value is None else f"{value:.4f}" if isinstance(value, float) else value
 
 
-def print_written(found: dict[str, Any]) -> None:
-    say(f"{found['output']}: {counted_as(found['n'], 'instance')}")
+def print_written(written: dict[str, Any]) -> None:
+    say(f"{written['output']}: {counted_as(written['n'], 'instance')}")
 
 
 @click.command()

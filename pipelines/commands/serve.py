@@ -186,15 +186,15 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
     """
     root = Path.cwd()
     if stop:
-        if (found := servers.recorded(root)) is None:
+        if (running := servers.recorded(root)) is None:
             raise NightjarError("no server is running", root, "start one with nightjar ui")
-        servers.stop(root, found)
-        _say_address({"url": found.url, "owner": found.owner, "state": "stopped"}, "Stopped.", as_json)
+        servers.stop(root, running)
+        _say_address({"url": running.url, "owner": running.owner, "state": "stopped"}, "Stopped.", as_json)
         return
-    if found := servers.find(root):
-        until = " until the rebuild that started it ends" if found.owner == "rebuild" else ""
-        line = f"Already running at {found.url}{until}"
-        _say_address({"url": found.url, "owner": found.owner}, line, as_json)
+    if running := servers.find(root):
+        until = " until the rebuild that started it ends" if running.owner == "rebuild" else ""
+        line = f"Already running at {running.url}{until}"
+        _say_address({"url": running.url, "owner": running.owner}, line, as_json)
         return
     servers.require()
     free = servers.free_port(port)

@@ -1,4 +1,4 @@
-"""What a rebuild looks like on a terminal, and in a file."""
+"""The display of a rebuild on a terminal, and in a file."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Progress(contextlib.ExitStack):
         super().__init__()
         self.results: list[Result] = []
         seconds = history.expected(root)
-        known = seconds.keys() >= set(ahead)
+        all_expected = seconds.keys() >= set(ahead)
         self._ahead = frozenset(ahead)
-        self._work = {name: seconds[name] if known else 1.0 for name in ahead}
+        self._work = {name: seconds[name] if all_expected else 1.0 for name in ahead}
         self._done: dict[str, float] = {}
         self._verbose, self._quiet = verbose, quiet and not verbose
         self._lock = threading.Lock()
@@ -62,7 +62,7 @@ class Progress(contextlib.ExitStack):
             speed_estimate_period=SPEED_SECONDS,
             disable=not self._console.is_terminal,
         )
-        self._whole = self._add("all stages", sum(self._work.values()), self._count())
+        self._all_stages = self._add("all stages", sum(self._work.values()), self._count())
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
@@ -79,12 +79,12 @@ class Progress(contextlib.ExitStack):
             else:
                 self._ended(result)
 
-    def summary(self, end: End) -> str:
+    def summary(self, run_end: End) -> str:
         """The end of the run in one line, with what ran when it was stopped, and what failures left out."""
         running = ", ".join(it.stage for it in self.results if it.state == "stopped" and it.log)
         causes = ", ".join(dict.fromkeys(it.error for it in self.results if it.state == "skipped"))
         details = [causes and f"not run because of {causes}", running and f"ended while running: {running}"]
-        return end.message + "".join(f"; {it}" for it in details if it)
+        return run_end.message + "".join(f"; {it}" for it in details if it)
 
     def _count(self) -> str:
         return f"{sum(it.stage in self._ahead for it in self.results)} of {len(self._ahead)}"
@@ -94,17 +94,17 @@ class Progress(contextlib.ExitStack):
 
     def _advance(self, stage: str, share: float) -> None:
         self._done[stage] = share * self._work.get(stage, 0.0)
-        whole, done = sum(self._work.values()), sum(self._done.values())
-        self._bars.update(self._whole, completed=done, total=whole, count=self._count())
+        total, done = sum(self._work.values()), sum(self._done.values())
+        self._bars.update(self._all_stages, completed=done, total=total, count=self._count())
 
     def _running(self, result: Result) -> None:
         first = result.stage not in self._tasks
         if first:
             self._tasks[result.stage] = self._add(result.stage)
         if count := counted(result.why):
-            task, (done, whole) = self._tasks[result.stage], count
-            self._bars.update(task, completed=done, total=whole, count=f"{done:,} of {whole:,}")
-            self._advance(result.stage, done / whole)
+            task, (done, total) = self._tasks[result.stage], count
+            self._bars.update(task, completed=done, total=total, count=f"{done:,} of {total:,}")
+            self._advance(result.stage, done / total)
         if self._verbose:
             self._say(f"{result.stage}: {'starts: ' if first else ''}{result.why}")
 
@@ -118,8 +118,8 @@ class Progress(contextlib.ExitStack):
         failed = result.state == "failed"
         if result.state in ("skipped", "stopped") or (self._quiet and not failed):
             return
-        left = self._bars.tasks[0].time_remaining
-        ahead = f", {duration(left)} left" if left else ""
+        remaining = self._bars.tasks[0].time_remaining
+        ahead = f", {duration(remaining)} left" if remaining else ""
         count = f"{self._count().rjust(2 * len(str(len(self._ahead))) + 4)}{ahead:<13}"
         seconds = f"{result.seconds:.1f} s" if result.seconds < 100 else duration(result.seconds)
         text = f"{result.error} (log: {result.log})" if result.log else result.error
@@ -138,12 +138,12 @@ class Progress(contextlib.ExitStack):
 def restoring(graph: Graph, results: Iterable[Result]) -> None:
     """Print how to restore what failed stages had made."""
     restored = report_stages(graph)
-    for it in results:
+    for result in results:
         # DVC removes the outputs of a stage before its command runs; dvc.lock still names the last good ones.
-        removed = it.state == "failed" and it.exit_code is not None and it.stage not in restored
-        if removed and all(reason.kind != "new" for reason in graph.stages[it.stage].reasons):
-            command = f"dvc checkout --force {shlex.quote(it.stage)}"
-            say(f"The last good output of {it.stage} comes back with: {command}")
+        removed = result.state == "failed" and result.exit_code is not None and result.stage not in restored
+        if removed and all(reason.kind != "new" for reason in graph.stages[result.stage].reasons):
+            command = f"dvc checkout --force {shlex.quote(result.stage)}"
+            say(f"The last good output of {result.stage} comes back with: {command}")
 
 
 def headline(root: Path, stale: str) -> None:
@@ -166,8 +166,8 @@ def scores(root: Path, stages: Iterable[Stage]) -> None:
     say_table(lines, right=("score",))
 
 
-def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable[Leftover] = ()) -> None:
-    """Print the results of the stages, where the report is, its headline, and what was `left`, as one JSON object.
+def as_json(root: Path, stages: list[dict[str, Any]], stale: str, leftover: Iterable[Leftover] = ()) -> None:
+    """Print the results of the stages, where the report is, its headline, and what was `leftover`, as one JSON object.
 
     If the scores are stale, the headline is null and `headline_stale` is the line `stale`, else that is null.
     """
@@ -176,6 +176,6 @@ def as_json(root: Path, stages: list[dict[str, Any]], stale: str, left: Iterable
     rows = None
     if scores.is_file() and not stale:
         rows = read(scores, "delete it and run the stage report again", constants=True)
-    whole = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
-    whole["leftovers"] = [asdict(it) for it in left]
-    say_json(whole)
+    summary = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
+    summary["leftovers"] = [asdict(it) for it in leftover]
+    say_json(summary)

@@ -99,11 +99,11 @@ def study(
         return studies.finish(root, plan, {})
     from pipelines.commands.flow_run import flow_run
 
-    found: dict[str, Any] = {}
-    prepared = (plan, lambda line: say(line, err=True), found)
+    result: dict[str, Any] = {}
+    prepared = (plan, lambda line: say(line, err=True), result)
     ignore = lambda _: None  # noqa: E731
     with flow_run(root, "study", ignore, ignore, prepared, as_json=True) as terminal:
         terminal.flow(list(settings), benchmark, recipe, wait, return_state=True)
     if terminal.status == STOPPED:
         raise KeyboardInterrupt
-    return found
+    return result

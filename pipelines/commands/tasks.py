@@ -17,26 +17,26 @@ from pipelines.commands.options import FILE, allow_outside_option, printed
 SHOWN, SHOWN_CHARACTERS = 20, 100
 
 
-def _print(found: Any) -> None:
-    if isinstance(found, list):
-        say_table([{**row, "tasks": len(row["tasks"]) or ""} for row in found], "benchmarks")
+def _print(result: Any) -> None:
+    if isinstance(result, list):
+        say_table([{**row, "tasks": len(row["tasks"]) or ""} for row in result], "benchmarks")
         return
 
-    for fault in found["faults"]:
-        say(f"{found['file']}:{fault['line']}: {fault['what']}; {fault['fix']}")
-    for row in found["rejected"][:SHOWN]:
+    for fault in result["faults"]:
+        say(f"{result['file']}:{fault['line']}: {fault['what']}; {fault['fix']}")
+    for row in result["rejected"][:SHOWN]:
         say(f"{row['file']}:{row['row']}: {row['reason']}: {quote_short(row['raw'], SHOWN_CHARACTERS)}")
-    if (more := len(found["rejected"]) - SHOWN) > 0:
+    if (more := len(result["rejected"]) - SHOWN) > 0:
         say(f"and {more:,} more")
-    if example := found["example"]:
+    if example := result["example"]:
         for name, value in example.items():
             say(f"--- {name}")
             say_text(value if isinstance(value, str) else "\n".join(map(repr, value)))
         say("---")
-    if count := found["cross_lingual"]:
-        say(f"rouge_l takes the cross-lingual tokens for {count:,} of {found['questions']:,} questions")
+    if count := result["cross_lingual"]:
+        say(f"rouge_l takes the cross-lingual tokens for {count:,} of {result['questions']:,} questions")
     say(
-        f"{found['questions']:,} questions, {len(found['rejected']):,} rows rejected, {len(found['faults'])} faults"
+        f"{result['questions']:,} questions, {len(result['rejected']):,} rows rejected, {len(result['faults'])} faults"
     )
 
 
@@ -45,7 +45,7 @@ def _print(found: Any) -> None:
     "--check", type=FILE, metavar="FILE", help="A task file: list what is wrong, and show a prompt."
 )
 @allow_outside_option
-@printed(_print, failed=lambda found: isinstance(found, dict) and bool(found["errors"]))
+@printed(_print, failed=lambda result: isinstance(result, dict) and bool(result["errors"]))
 def tasks(check: Path | None, allow_outside: bool) -> Any:
     """List the benchmarks, or check a task file (docs/extending.md).
 

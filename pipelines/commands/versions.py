@@ -39,10 +39,10 @@ def _short(kind: str, row: dict[str, Any], width: int) -> dict[str, Any]:
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else _shown(value)
+    return value if isinstance(value, str) else _json_text(value)
 
 
-def _shown(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -56,27 +56,27 @@ def _cut(value: Any, start: int, width: int) -> Any:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def _print_diff(found: dict[str, Any]) -> None:
-    for version in (found["a"], found["b"]):
+def _print_diff(difference: dict[str, Any]) -> None:
+    for version in (difference["a"], difference["b"]):
         if "note" in version:
             say(version["note"])
-    artifact = found["artifact"]
-    if found["same"]:
-        revisions = " and ".join(found[side]["revision"] for side in "ab")
+    artifact = difference["artifact"]
+    if difference["same"]:
+        revisions = " and ".join(difference[side]["revision"] for side in "ab")
         say(f"{artifact}: no row and no file differs between {revisions}.")
         return
     rows = []
-    for table in found["tables"]:
+    for table in difference["tables"]:
         counts = {**table["rows"], "parts that differ": sum(table["parts"].values())}
         rows.append({"table": table["table"]} | {name: f"{count:,}" for name, count in counts.items()})
     say_table(rows, right=(*SIGNS, "parts that differ"))
-    for table in found["tables"]:
+    for table in difference["tables"]:
         if not table["same"]:
             _print_table(table)
-    for name, how in found["prompts"].items():
-        ways = "; ".join(f"{found[side]['revision']}: {how[side]}" for side in "ab")
+    for name, how in difference["prompts"].items():
+        ways = "; ".join(f"{difference[side]['revision']}: {how[side]}" for side in "ab")
         say(f"The prompts of {name} differ. {ways}.")
-    for file in found["files"]:
+    for file in difference["files"]:
         hashes = " → ".join(digest[:12] for digest in (file["a"], file["b"]) if digest)
         say(f"{SIGNS[file['state']]} {file['path'] or artifact}  {hashes}")
 
@@ -93,11 +93,15 @@ def _print_table(table: dict[str, Any]) -> None:
     for kind, rows in table["examples"].items():
         for row in rows:
             key = row["key"] if kind == "changed" else {name: row[name] for name in table["key"]}
-            say(f"  {SIGNS[kind]} {' '.join(map(_shown, key.values()))}".rstrip())
+            say(f"  {SIGNS[kind]} {' '.join(map(_json_text, key.values()))}".rstrip())
             cells = row["columns"] if kind == "changed" else row
             for name, cell in cells.items():
                 if name not in key:
-                    text = " → ".join(_shown(cell[it]) for it in "ab") if kind == "changed" else _shown(cell)
+                    text = (
+                        " → ".join(_json_text(cell[it]) for it in "ab")
+                        if kind == "changed"
+                        else _json_text(cell)
+                    )
                     say(f"      {name}: {text}")
         if rows and (more := table["rows"][kind] - len(rows)):
             say(f"  … {more:,} more {kind}")
@@ -120,7 +124,7 @@ def _print_table(table: dict[str, Any]) -> None:
 )
 @printed(_print_diff)
 def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int) -> dict[str, Any]:
-    """What changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
+    """Show what changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
 
     A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path
     of an output (data/split), of something in it, or of a folder of outputs. The command reads DVC's cache
@@ -136,11 +140,11 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
     from pipelines.versions.diff import diff as compare
 
     with bytes_bar("comparing") as progress:
-        found = compare(Path(), a, b, artifact, table, examples, progress)
-    for one in found["tables"]:
-        for kind, rows in one["examples"].items():
-            one["examples"][kind] = [_short(kind, row, width) for row in rows]
-    return found
+        difference = compare(Path(), a, b, artifact, table, examples, progress)
+    for table_difference in difference["tables"]:
+        for kind, rows in table_difference["examples"].items():
+            table_difference["examples"][kind] = [_short(kind, row, width) for row in rows]
+    return difference
 
 
 # The artifacts that a comparison reads.
@@ -160,8 +164,8 @@ COLUMNS = (
 )
 
 
-def _print_report(found: dict[str, Any]) -> None:
-    lines = list(comparison.lines(found))
+def _print_report(comparison_facts: dict[str, Any]) -> None:
+    lines = list(comparison.lines(comparison_facts))
     changed = [line for line in lines if line["verdict"] in ("better", "worse")]
     say_table(
         [{name: line[name] for name in COLUMNS} for line in changed],
@@ -172,11 +176,11 @@ def _print_report(found: dict[str, Any]) -> None:
     reasons = Counter(line["reason"].partition(":")[0] for line in lines if line["reason"])
     for reason, count in reasons.most_common():
         say(f"  not comparable: {count:>4}  {reason}")
-    differ, answers = (sum(row[name] for row in found["answers"]) for name in ("changed", "n"))
+    differ, answers = (sum(row[name] for row in comparison_facts["answers"]) for name in ("changed", "n"))
     say(f"{differ:,} of {answers:,} answers changed")
-    for text in comparison.other_prompts(found):
+    for text in comparison.other_prompts(comparison_facts):
         say(text)
-    say(f"The comparison: {found['page']}")
+    say(f"The comparison: {comparison_facts['page']}")
 
 
 @click.command()
@@ -208,16 +212,16 @@ def report(against: str, output: Path) -> dict[str, Any]:
       nightjar report --against HEAD
       nightjar report --against ../other-project --output comparison --json
     """
-    with folder_output(output, [Path(against)], comparison.foreign) as made:
+    with folder_output(output, [Path(against)], comparison.foreign) as folder:
         if before := _of_folder(Path(against)):
-            found = comparison.compare(paths.DATA, before)
+            comparison_facts = comparison.compare(paths.DATA, before)
         else:
             with provided(Path(), against, COMPARED, [FACTS]) as scratch:
-                found = comparison.compare(paths.DATA, scratch / paths.DATA)
-        for name, text in comparison.files(found, against).items():
-            (made / name).parent.mkdir(exist_ok=True)
-            (made / name).write_text(text, encoding="utf-8")
-    return {**found, "page": output / "index.html"}
+                comparison_facts = comparison.compare(paths.DATA, scratch / paths.DATA)
+        for name, text in comparison.files(comparison_facts, against).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    return {**comparison_facts, "page": output / "index.html"}
 
 
 def _of_folder(path: Path) -> Path | None:
@@ -229,29 +233,29 @@ def _of_folder(path: Path) -> Path | None:
 SHORT = 8
 
 
-def _print_trace(found: dict[str, Any]) -> None:
+def _print_trace(traced: dict[str, Any]) -> None:
     """Print the way back as a tree; hashes are short, and prompts left out, without --full."""
-    if "number" in found:
-        _print_number(found)
+    if "number" in traced:
+        _print_number(traced)
         return
     full = click.get_current_context().params["full"]
-    question, raw = found["question"], found["raw"]
-    kind = ", ".join(filter(None, (found["benchmark"], question["category"], question["track"])))
-    tree = _branch(None, f"{found['id']} of {found['task_id']} ({kind})")
-    for row in found["predictions"]:
+    question, raw = traced["question"], traced["raw"]
+    kind = ", ".join(filter(None, (traced["benchmark"], question["category"], question["track"])))
+    tree = _branch(None, f"{traced['id']} of {traced['task_id']} ({kind})")
+    for row in traced["predictions"]:
         system = _branch(tree, f"{row['system']}: {', '.join(map(repr, row['answers'])) or 'no answer'}")
-        for it in row["calls"]:
-            _branch(system, f"call {it['tool']}({it['input']}) → {it['result']}")
+        for tool_call in row["calls"]:
+            _branch(system, f"call {tool_call['tool']}({tool_call['input']}) → {tool_call['result']}")
         adapter = f", adapter {_digest(row['adapter_sha256'])}" if row["adapter_sha256"] else ""
         seconds = "" if row["seconds"] is None else f", {row['seconds']:.2f} s"
         _branch(system, f"model {_digest(row['model_sha256'])}{adapter}; {row['new_tokens']} tokens{seconds}")
         intact = "" if row["prompt_intact"] else ", which is not the hash of the prompt that is stored"
         prompt = f"prompt {_digest(row['prompt_sha256'])}{intact}, {row['prompt_tokens']} tokens"
-        whole = f"\n{row['prompt']}" if full else ""
-        _branch(system, f"{prompt}; {row['artifact']}{whole}")
+        prompt_text = f"\n{row['prompt']}" if full else ""
+        _branch(system, f"{prompt}; {row['artifact']}{prompt_text}")
     _branch(tree, f"references: {json.dumps(question['references'], ensure_ascii=False)}")
-    evidence = _branch(tree, "evidence") if found["evidence"] else tree
-    for row in found["evidence"]:
+    evidence = _branch(tree, "evidence") if traced["evidence"] else tree
+    for row in traced["evidence"]:
         about = (
             f"{row['rank']}{_ranking(row)}: {row['document_id']} {row['title']!r} (score {row['score']:.3f})"
         )
@@ -259,7 +263,7 @@ def _print_trace(found: dict[str, Any]) -> None:
         if row["raw"]:
             _branch(passage, _source(row["raw"]))
     _branch(_branch(tree, "raw"), _source(raw))
-    _add_artifacts(tree, found)
+    _add_artifacts(tree, traced)
     say_tree(tree)
 
 
@@ -268,10 +272,10 @@ def _prompted(systems: Sequence[str]) -> str:
     return f"in the prompt of {', '.join(systems)}" if systems else "in no prompt"
 
 
-def _print_number(found: dict[str, Any]) -> None:
+def _print_number(traced: dict[str, Any]) -> None:
     """Print the way back from a number as a tree, with the first rows of each table."""
-    tree = _branch(None, found["number"])
-    for number in found["numbers"]:
+    tree = _branch(None, traced["number"])
+    for number in traced["numbers"]:
         group = "" if number["level"] == "overall" else f", {number['level']} {number['name']}"
         ends = "" if number["low"] is None else f" [{number['low']:g}, {number['high']:g}]"
         way = f"{number['statistic']} of {counted_as(number['n'], 'instance')} x {number['scale']:g}"
@@ -287,7 +291,7 @@ def _print_number(found: dict[str, Any]) -> None:
                 _branch(rows, _row_text(row))
         if "note" in number:
             _branch(branch, number["note"])
-    _add_artifacts(tree, found)
+    _add_artifacts(tree, traced)
     say_tree(tree)
 
 
@@ -303,9 +307,9 @@ def _row_text(row: dict[str, Any]) -> str:
     return f"{instance}  {_source(row['raw'])}" if row.get("raw") else instance
 
 
-def _add_artifacts(tree: Tree, found: dict[str, Any]) -> None:
+def _add_artifacts(tree: Tree, traced: dict[str, Any]) -> None:
     lock = _branch(tree, "dvc.lock")
-    for path, entry in found["artifacts"].items():
+    for path, entry in traced["artifacts"].items():
         _branch(lock, f"{path}  {_digest(entry['hash'])}  ({entry['stage']})")
 
 
