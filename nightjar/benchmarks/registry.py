@@ -83,23 +83,6 @@ def add(file: Path, *, allow_outside: bool = False) -> Benchmark:
     return benchmark
 
 
-def select(
-    benchmark: str | None, data: Path | None, task: Path | None, *, allow_outside: bool = False
-) -> Benchmark:
-    """Return the benchmark whose `data` are named, or that of a task file; `allow_outside` as in `own_task.read`.
-
-    Raises NightjarError for both or neither, and for a benchmark that reads no files of its own.
-    """
-    if allow_outside and task is None:
-        raise NightjarError("files outside are those of a task file", "allow_outside", "name a task file")
-    if (benchmark is None) == (task is None) or (benchmark is None) != (data is None):
-        fix = "name a benchmark with the folder or file of its data, or a task file alone"
-        raise NightjarError("one benchmark with its data, or one task file, is required", "benchmark", fix)
-    if benchmark is not None:
-        return load_benchmark(benchmark)
-    return add(task or Path(), allow_outside=allow_outside)
-
-
 def is_task_file(code: str) -> bool:
     """Tell whether `benchmarks.NAME.code` of the parameters is a task file."""
     return code.endswith(own_task.SUFFIXES)
@@ -212,19 +195,14 @@ def instance_of(kind: Any, name: str, where: str) -> Benchmark:
         raise NightjarError(f"this benchmark has the name {benchmark.name!r}", where, f"name it {name}")
     for fault in _faults(benchmark):
         raise NightjarError(fault, where, FIX)
-    for method in _METHODS:
-        if getattr(kind, method) is not getattr(Benchmark, method):
-            setattr(benchmark, method, plugins.guarded(getattr(benchmark, method), where, method))
+    for part in (*benchmark.analyses, benchmark.readers, benchmark.submission):
+        if part is not None:
+            plugins.guard(part, type(part), where)
+    plugins.guard(benchmark, Benchmark, where)
     return benchmark
 
 
 _FIELDS = ("name", "version", "title", "source", "metrics")
-_METHODS = [
-    name
-    for kind in (QuestionSet, Benchmark)
-    for name, value in vars(kind).items()
-    if callable(value) and not name.startswith("_") and not isinstance(value, type)
-]
 
 
 def _faults(benchmark: Benchmark) -> Iterator[str]:

@@ -130,6 +130,16 @@ def guarded(function: Callable[..., Any], where: str, name: str) -> Callable[...
     return call
 
 
+def guard(thing: Any, base: type, where: str) -> None:
+    """Wrap what an object of another package has for `base`, methods and functions: what they raise names `where`."""
+    for name in {*dir(base), *vars(thing)}:
+        if name.startswith("_") or isinstance(getattr(type(thing), name, None), property):
+            continue
+        member = getattr(thing, name)
+        if callable(member) and not isinstance(member, type):
+            object.__setattr__(thing, name, guarded(member, where, name))  # some are frozen
+
+
 def _guarded_items(items: Iterator[Any], where: str, what: str) -> Iterator[Any]:
     while True:
         with calling(where, what):

@@ -14,9 +14,8 @@ from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import nothing_to_score, score
 from nightjar.core import paths
 from nightjar.core.arguments import AnyPath
-from nightjar.core.errors import NightjarError
 from nightjar.predict import predictor
-from nightjar.predict.plan import EvaluationRequest, model_of, parameters, plan, task_source
+from nightjar.predict.plan import EvaluationRequest, model_of, no_source, parameters, plan, task_source
 from nightjar.predict.predictor import FAILURE
 from nightjar.predict.standalone import questions_of
 from nightjar.statistics import Bootstrap
@@ -82,8 +81,7 @@ def evaluate(
         allow_outside=allow_outside,
     )
     if (source := task_source(request)) is None:
-        fix = "name a benchmark with the folder or file of its data, or a task file alone"
-        raise NightjarError("one benchmark with its data, or one task file, is required", "benchmark", fix)
+        raise no_source()
     card, params = source[0], parameters(request, source)
     resolved = model_of(request, params, source)
     with TemporaryDirectory() as folder, questions_of(card, params) as questions_folder:

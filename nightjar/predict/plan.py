@@ -31,6 +31,12 @@ from nightjar.predict.standalone import values_for
 OPTIONS_OF_SERVERS = {"at_once": "--requests-at-once", "token_limit": "--token-limit"}
 
 
+def no_source() -> NightjarError:
+    """The error of an evaluation without a project that names no data, or both kinds."""
+    fix = "name a benchmark with the folder or file of its data, or a task file alone"
+    return NightjarError("one benchmark with its data, or one task file, is required", "benchmark", fix)
+
+
 @dataclass(frozen=True)
 class EvaluationRequest:
     """A model and what it is evaluated on, as a user writes both.
@@ -97,15 +103,14 @@ def task_source(request: EvaluationRequest) -> tuple[Benchmark, Path] | None:
         return None
     if len(request.benchmarks or ()) > 1:
         raise NightjarError("--data are those of one benchmark", "--benchmark", "name one")
-    benchmark, data, task = next(iter(request.benchmarks or ()), None), request.data, request.task
-    card = registry.select(
-        benchmark,
-        None if data is None else Path(data),
-        None if task is None else Path(task),
-        allow_outside=request.allow_outside,
-    )
-    task_file = card.task_source
-    return card, task_file.data if task_file else Path(data or "")
+    match request.benchmarks, request.data, request.task:
+        case [benchmark], str(data), None:
+            return registry.load_benchmark(benchmark), Path(data)
+        case None | [], None, str(task):
+            card = registry.add(Path(task), allow_outside=request.allow_outside)
+            assert card.task_source
+            return card, card.task_source.data
+    raise no_source()
 
 
 def parameters(request: EvaluationRequest, source: tuple[Benchmark, Path] | None) -> Params:

@@ -18,7 +18,8 @@ from tests.in_process import captured
 MODULE = """
 import numpy as np
 from nightjar.benchmarks import Benchmark, Files, Metric, Question, Task
-from nightjar.benchmarks.benchmark import Average
+from nightjar.benchmarks.benchmark import Analysis, Average
+from nightjar.benchmarks.readers import FileReaders
 
 class Own(Benchmark):
     name, version, title, source = "own", 1, "Own", "made up"
@@ -171,6 +172,14 @@ def test_what_a_benchmark_prints_is_not_in_the_output(score: Score) -> None:
         ),
         ("Own = changed(report_sections=lambda *them: 1 / 0)", "report_sections fails (ZeroDivisionError"),
         ("Own = changed(evaluation_facts=lambda *them: 1 / 0)", "evaluation_facts fails (ZeroDivisionError"),
+        (
+            "Own = changed(analyses=(Analysis('x', 'X', lambda *them: 1 / 0),))",
+            "run fails (ZeroDivisionError",
+        ),
+        (
+            "Own = changed(readers=FileReaders(*3 * [lambda *them: 1 / 0]))",
+            "references fails (ZeroDivisionError",
+        ),
     ],
 )
 def test_what_a_method_raises_names_the_package(lines: str, message: str, own: Callable[[str], None]) -> None:
@@ -183,6 +192,10 @@ def test_what_a_method_raises_names_the_package(lines: str, message: str, own: C
                 answer(question, 0)
         benchmark.evaluation_facts([], None)  # type: ignore[arg-type]
         benchmark.report_sections(None)  # type: ignore[arg-type]
+        for analysis in benchmark.analyses:
+            analysis.run([], Path(), None, None)
+        if benchmark.readers:
+            benchmark.readers.references(Path())
         list(benchmark.load(Path()))
     assert message in str(caught.value) and "own-package" in str(caught.value)
 

@@ -341,7 +341,7 @@ def test_files_outside_of_the_folder_are_refused_unless_allowed(tmp_path: Path, 
     file.write_text(text.replace("sums.jsonl", name) if key == "data" else f"{text}examples: {name}\n")
     line = 3 if key == "data" else 10
     with pytest.raises(NightjarError, match=rf"task.yaml:{line}: {key} is outside of the task file's folder"):
-        registry.select(None, None, file)
+        registry.add(file)
     found = check_task_file(file)
     assert [(fault["line"], found["questions"]) for fault in found["faults"]] == [(line, 0)]
     assert check_task_file(file, allow_outside=True)["questions"] == 1
@@ -357,7 +357,7 @@ def test_files_within_the_folder_need_no_leave(tmp_path: Path, name: str) -> Non
     file = tmp_path / "folder/task.yaml"
     file.write_text(SUMS.lstrip().replace("sums.jsonl", name))
     assert check_task_file(file)["errors"] == 0
-    registry.select(None, None, file)
+    registry.add(file)
 
 
 FIRST, SECOND = (json.dumps({"id": id, "question": "?", "answer": 1}) for id in "ab")
