@@ -23,7 +23,7 @@ from nightjar.benchmarks.question_set import Choice, Task, TaskSource
 from nightjar.benchmarks.rows import ENDINGS, InvalidRow, objects, plain, plain_rows, text
 from nightjar.benchmarks.rows import records as records_of
 from nightjar.benchmarks.templates import InvalidTemplate, Template
-from nightjar.core.config import Count, Item, Model, Name, Positive, parse, problems_of, read_text
+from nightjar.core.config import Count, Item, Name, Positive, StrictModel, parse, problems_of, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
 from nightjar.statistics import matthews
@@ -51,7 +51,7 @@ METRICS: Mapping[str, Metric] = {
 MetricName = Literal["exact_match", "normalised_match", "f1", "rouge_l", "accuracy", "matthews"]
 
 
-class YamlTask(Model):
+class YamlTask(StrictModel):
     """The keys of a task file. `data` and a file of `examples` are named from the folder of the task file.
 
     `id`, `prompt`, and the texts of `references` and `choices` are templates. `references` or `choices` that are one

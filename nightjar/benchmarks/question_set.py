@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
-from nightjar.core.config import Limit, Model, Name
+from nightjar.core.config import Limit, Name, NoSettings, StrictModel
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
@@ -126,10 +126,6 @@ def overrides(instance: object, method: Callable[..., Any]) -> bool:
     return getattr(type(instance), method.__name__) is not method
 
 
-class NoSettings(Model):
-    """The settings of a benchmark that has none."""
-
-
 class QuestionSet(ABC):
     """The questions of a benchmark: how they are read, made, asked, and answered without scores.
 
@@ -144,7 +140,7 @@ class QuestionSet(ABC):
     title: str
     source: str
     files: Files = Files()
-    Settings: type[Model] = NoSettings
+    Settings: type[StrictModel] = NoSettings
     tasks: Mapping[str, Task] = {}
     readers: FileReaders | None = None
     submission: Submission | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from nightjar.core.config import Model
+from nightjar.core.config import StrictModel
 
 
-class Sides(Model):
+class Sides(StrictModel):
     """`evaluated`, `train` and `dev` are names of files of the dataset without their ending; None for none.
 
     Raises ValueError where two are the same file: the scores would be those of questions that a model has seen.

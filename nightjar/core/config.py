@@ -38,7 +38,7 @@ Gigabytes = Annotated[float, Field(gt=0, le=LARGEST)]
 REFUSAL = "__refusal__"
 
 
-class Model(BaseModel):
+class StrictModel(BaseModel):
     """Base of every parameter group: no unknown keys, no silent conversion of types, no inf, no changes later."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -53,7 +53,11 @@ class Model(BaseModel):
             return super().__getattr__(name)
 
 
-M = TypeVar("M", bound=Model)
+class NoSettings(StrictModel):
+    """The settings of a benchmark or a tool that has none."""
+
+
+M = TypeVar("M", bound=StrictModel)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

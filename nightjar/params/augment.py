@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nightjar.core.config import Count, Fraction, Item, Limit, Model, Positive
+from nightjar.core.config import Count, Fraction, Item, Limit, Positive, StrictModel
 from nightjar.params.groups import Artifact
 
 
-class ToolParams(Model):
+class ToolParams(StrictModel):
     """Sampling and filtering of one tool's calls: tau_s, k, m and tau_f of Toolformer.
 
     Stage augment depends on `code`, the file of the tool, and on `resource`, what it reads. `price`: nats that the
@@ -30,7 +30,7 @@ class ToolParams(Model):
         return gain - self.price >= self.filter_threshold
 
 
-class Augment(Model):
+class Augment(StrictModel):
     """`tools`: those whose calls are sampled, by their names in the registry; a profile that names some names all.
 
     `before_first_word`: whether a call may be put before the first word of a document, where the loss without it is

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from nightjar.core.config import Model, Name, Positive
+from nightjar.core.config import Name, Positive, StrictModel
 from nightjar.params.groups import Artifact
 
 
-class BenchmarkGroup(Model, extra="allow"):
+class BenchmarkGroup(StrictModel, extra="allow"):
     """The inputs of a benchmark's questions. The other keys are the settings of its card, which checks them.
 
     `code` is the folder with the card, `data` the ingested dataset, `split` the artifact with the test instances, and
@@ -27,19 +27,19 @@ class BenchmarkGroup(Model, extra="allow"):
         return dict(self.__pydantic_extra__ or {})
 
 
-class Contamination(Model):
+class Contamination(StrictModel):
     """`ngram`: how many words in a row, in a training text and in a test text, count as the same text."""
 
     ngram: Annotated[int, Field(ge=2, le=64)]
 
 
-class Labeller(Model):
+class Labeller(StrictModel):
     """`reader`: the folder of the trained reader that labels passages; it answers without passages."""
 
     reader: Annotated[str, Field(min_length=1)]
 
 
-class Consistency(Model):
+class Consistency(StrictModel):
     """The share of a question's passages that have its label: of the first `passages` of each ranking."""
 
     passages: Positive

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from nightjar.core.config import Model, Positive
+from nightjar.core.config import Positive, StrictModel
 
 
 def _day(text: str) -> str:
@@ -26,7 +26,7 @@ Day = Annotated[str, AfterValidator(_day)]
 DAY = "2024-07-26"
 
 
-class Chat(Model):
+class Chat(StrictModel):
     """A system that is asked through its model's chat template, or a chat server.
 
     `system_message`: what the first message says; None: there is none. `examples_as_turns`: whether the examples of a

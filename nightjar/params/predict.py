@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from nightjar.core import paths
-from nightjar.core.config import Count, Item, Model, Name, Positive
+from nightjar.core.config import Count, Item, Name, Positive, StrictModel
 from nightjar.params.chat import Chat as Chat
 from nightjar.params.groups import ALL_TOOLS, Artifact, Defaults
 
@@ -29,7 +29,7 @@ EncodingName = Literal[
 ]
 
 
-class PredictBenchmark(Model):
+class PredictBenchmark(StrictModel):
     """`batch_tokens` bounds the tokens of all rows in memory: prompts and longest answers. `encoding` names another
     encoding than the training's (null: the same). `task_limits`: whether an answer also ends at the tokens that the
     card gives its task. `neighbours`: how many training questions vote in k-NN.
@@ -88,7 +88,7 @@ def _set_of_tools(value: Any) -> Any:
     return value
 
 
-class System(Model):
+class System(StrictModel):
     """A system on a benchmark: how it answers, its weights, the artifact with its evidence, and its tools.
 
     `kind` is its predictor: `model` answers with a language model, `reader` with a reader for each task, `knn` with the

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nightjar.core import paths
-from nightjar.core.config import Model, Name, checked, read_yaml
+from nightjar.core.config import Name, StrictModel, checked, read_yaml
 from nightjar.core.config import value as value_of
 from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.json_text import quote_short
@@ -34,7 +34,7 @@ DEFAULTS = Path("profiles/defaults.yaml")
 SYSTEMS = "predict.systems"
 # Mappings to which a profile may add entries: by the name of a dataset, a recipe, a benchmark, a system or a tool. An
 # entry may have every key of its model; without one, those that it has already.
-OPEN: Mapping[str, type[Model] | None] = {
+OPEN: Mapping[str, type[StrictModel] | None] = {
     "augment.tools": ToolParams,
     "benchmarks": None,
     "consistency.benchmarks": Labeller,
@@ -53,7 +53,7 @@ OPEN: Mapping[str, type[Model] | None] = {
 }
 
 
-class About(Model):
+class About(StrictModel):
     """The notes of a profile about itself.
 
     `extends` is the profile that it changes. `removes` has the dotted keys of entries that it leaves out; that of a

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE, Count, Item, Limit, Model, Name, Positive
+from nightjar.core.config import PARAMS_FILE, Count, Item, Limit, Name, Positive, StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.params.groups import Artifact, Defaults
 
 
-class ReaderInputs(Model):
+class ReaderInputs(StrictModel):
     """The inputs of a recipe: a benchmark, the base model, and the artifacts with rankings and with passages."""
 
     benchmark: Item
@@ -27,7 +27,7 @@ class ReaderInputs(Model):
         return self
 
 
-class TaskRates(Model):
+class TaskRates(StrictModel):
     """The rates of a task that differ from its recipe; None: as the recipe."""
 
     task: Name
@@ -35,7 +35,7 @@ class TaskRates(Model):
     batch_size: Limit = None
 
 
-class ReaderRecipe(Model):
+class ReaderRecipe(StrictModel):
     """One way to train readers, one for each task of a benchmark.
 
     `form`: the form of a question, one of the benchmark's. `passages`: how many a question has, 0 for none. `fusion`:
@@ -97,7 +97,7 @@ class Readers(Defaults[ReaderRecipe], extra="allow"):
         return recipe
 
 
-class QaReader(Model):
+class QaReader(StrictModel):
     """The training of an extractive reader on the training questions of a benchmark whose questions have a passage.
 
     `base` is an encoder, which gets a head, or a model for question answering. The rate rises over the first tenth of

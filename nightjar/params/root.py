@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from nightjar.core.arguments import AnyPath
-from nightjar.core.config import PARAMS_FILE, Item, Model, checked, read_yaml
+from nightjar.core.config import PARAMS_FILE, Item, StrictModel, checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params.augment import Augment
 from nightjar.params.benchmarks import BenchmarkGroup, Consistency, Contamination
@@ -25,7 +25,7 @@ from nightjar.params.search import Index, Rerank, Retrieve
 from nightjar.params.train import Train
 
 
-class Params(Model):
+class Params(StrictModel):
     """All of params.yaml. `tools` has sets of tools, the settings of each by its name; the tool's model checks them."""
 
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)]

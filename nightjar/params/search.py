@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from nightjar.core import paths
-from nightjar.core.config import Item, Limit, Model, Name, Positive
+from nightjar.core.config import Item, Limit, Name, Positive, StrictModel
 
 
-class Index(Model):
+class Index(StrictModel):
     """`granularity`: passages are runs of `passage_words` words or single sentences, of which longer ones are cut;
     those of fewer than `min_words` words are dropped. `corpus`: the artifact whose documents are cut. `dense`: the kind
     of dense index (nightjar.search.dense); none encodes no passage.
@@ -25,7 +25,7 @@ class Index(Model):
     lexical: Literal["words", "published"]
 
 
-class Retrieval(Model):
+class Retrieval(StrictModel):
     """The passages that a benchmark's questions get: `passages` of them, by the ranking of `retriever`.
 
     `training` is the artifact whose training and dev sides get them too: data/split for instances, or the questions of
@@ -39,19 +39,19 @@ class Retrieval(Model):
     leaves_out: Literal["own", "containing"] = "own"
 
 
-class Retrieve(Model):
+class Retrieve(StrictModel):
     """`benchmarks`: those whose questions get passages."""
 
     benchmarks: dict[Item, Retrieval]
 
 
-class RerankModel(Model):
+class RerankModel(StrictModel):
     """`model`: the directory of the language model that compares."""
 
     model: Name
 
 
-class Rerank(Model):
+class Rerank(StrictModel):
     """`benchmarks`: those whose rankings are ordered again.
 
     The first `candidates` of a ranking are compared (null: all), and the best `keep` of them remain (null: all). A text

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from nightjar.core import paths
-from nightjar.core.config import PARAMS_FILE, Count, Fraction, Item, Limit, Model, Name, Positive
+from nightjar.core.config import PARAMS_FILE, Count, Fraction, Item, Limit, Name, Positive, StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.params.groups import Artifact, Defaults
 
@@ -17,7 +17,7 @@ from nightjar.params.groups import Artifact, Defaults
 SHARDED = ("fsdp", "deepspeed_zero3")
 
 
-class RecipeInputs(Model):
+class RecipeInputs(StrictModel):
     """The inputs of a recipe: all that stage encode reads of it.
 
     `data`: the instances of the training tasks, other instances of the test tasks, the training questions of a
@@ -66,7 +66,7 @@ class RecipeInputs(Model):
         return self
 
 
-class Training(Model):
+class Training(StrictModel):
     """The training of a recipe. Rates per optimiser step; lengths in tokens.
 
     `batch_size` counts the instances of an optimiser step over all processes, `batch_tokens` bounds one forward pass.

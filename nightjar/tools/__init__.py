@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
     from nightjar.tools.registry import make, names
     from nightjar.tools.syntax import Call, find, insert, parse, remove, write
-    from nightjar.tools.tool import Calls, Request, Text, Tool
+    from nightjar.tools.tool import Calls, Text, Tool, ToolRequest
     from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 __all__ = [
@@ -36,9 +36,9 @@ __all__ = [
     "Candidate",
     "Executed",
     "Losses",
-    "Request",
     "Text",
     "Tool",
+    "ToolRequest",
     "Toolbox",
     "answer",
     "call_losses",

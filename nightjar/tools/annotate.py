@@ -16,7 +16,7 @@ from nightjar.models.tokenizer import like_length
 from nightjar.tools.decode import marker_token
 from nightjar.tools.filter import Losses, Placed, Tokens, losses_at, positions
 from nightjar.tools.syntax import END, TOOLS, Call, find, parse, write
-from nightjar.tools.tool import Request, Text, Tool
+from nightjar.tools.tool import Text, Tool, ToolRequest
 from nightjar.tools.toolbox import Toolbox
 from nightjar.tools.windows import TextWindow, inside_character, pieces
 
@@ -253,12 +253,12 @@ class Annotator:
         self, batch: Sequence[TextWindow], sampled: Sequence[Sequence[Candidate]], texts: Sequence[Text]
     ) -> list[list[Candidate]]:
         """The candidates with their results; each distinct request is made once, and all before any is awaited."""
-        uses, futures = self.tool.uses, dict[Request, Future[str | None]]()
+        uses, futures = self.tool.uses, dict[ToolRequest, Future[str | None]]()
 
-        def request(piece: TextWindow, call: Call) -> Request:
+        def request(piece: TextWindow, call: Call) -> ToolRequest:
             text = texts[piece.text]
             context = f"{text.context} {text.body}".strip() if "text" in uses else ""
-            return Request(call.input, text.day if "day" in uses else None, context)
+            return ToolRequest(call.input, text.day if "day" in uses else None, context)
 
         calls = [
             (piece, candidate)

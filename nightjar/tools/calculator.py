@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from nightjar.core.config import Model
+from nightjar.core.config import StrictModel
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
-from nightjar.tools.tool import Request, Text, Tool
+from nightjar.tools.tool import Text, Tool, ToolRequest
 
 MAX_LENGTH = 200  # characters of an expression
 MAX_DIGITS = 30  # of one number
@@ -232,7 +232,7 @@ def calculator_document(text: str, rng_value: float) -> str:
     return DRAWN if rng_value < SAMPLED else ""
 
 
-class CalculatorSettings(Model):
+class CalculatorSettings(StrictModel):
     """`lenient`: whether thousands commas and percents are read."""
 
     lenient: bool = False
@@ -263,10 +263,10 @@ class Calculator(Tool):
             return ""
         return calculator_document(f"{text.context} {text.body}", chance)
 
-    def run(self, requests: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         return [evaluate(request.input, self.lenient) for request in requests]
 
-    def why(self, request: Request) -> str:
+    def why(self, request: ToolRequest) -> str:
         try:
             compute(request.input, self.lenient)
         except NoResult as error:

@@ -13,10 +13,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from nightjar.core.config import Model
+from nightjar.core.config import StrictModel
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.dates import MONTHS, WEEKDAYS
-from nightjar.tools.tool import Request, Text, Tool
+from nightjar.tools.tool import Text, Tool, ToolRequest
 
 
 def reply(today: date) -> str:
@@ -29,7 +29,7 @@ def _iso(text: str) -> str:
     return text
 
 
-class CalendarSettings(Model):
+class CalendarSettings(StrictModel):
     """`day`: the date, such as "2023-01-30", of a request that has none; None: such a request has no result."""
 
     day: Annotated[str, AfterValidator(_iso)] | None = None
@@ -60,9 +60,9 @@ class Calendar(Tool):
         """Name the rule for a text with a day of its own; empty for another."""
         return "a text with a date" if text.day is not None else ""
 
-    def run(self, requests: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         days = [None if request.input else request.day or self.day for request in requests]
         return [None if day is None else reply(day) for day in days]
 
-    def why(self, request: Request) -> str:
+    def why(self, request: ToolRequest) -> str:
         return "the calendar takes no input" if request.input else "no date is known"

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from nightjar.core import paths
-from nightjar.core.config import Model
+from nightjar.core.config import StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools import language
-from nightjar.tools.tool import Request, Text, Tool
+from nightjar.tools.tool import Text, Tool, ToolRequest
 from nightjar.tools.translators import Few, TranslationModel, Translator
 
 # Characters of a text to translate.
@@ -26,7 +26,7 @@ MAJORITY = 0.5
 QUOTED = f"{language.CHUNK} tokens in another language, with English before and after"
 
 
-class TranslationSettings(Model):
+class TranslationSettings(StrictModel):
     """`engine`: the model that translates, `model` or `language_model`; each is a directory or hub:NAME@REVISION."""
 
     engine: Literal["model", "language_model"] = "language_model"
@@ -68,7 +68,7 @@ class MachineTranslation(Tool):
         paragraphs = [joined] if text.context else text.body.split("\n")
         return QUOTED if any(map(language.quotes_another_language, paragraphs)) else ""
 
-    def run(self, requests: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         languages = [self._language(request.input) for request in requests]
         texts = [
             (name, " ".join(request.input.split()))
@@ -78,7 +78,7 @@ class MachineTranslation(Tool):
         translations = iter(self.translator.translate(texts) if texts else ())
         return [None if name is None else next(translations) for name in languages]
 
-    def why(self, request: Request) -> str:
+    def why(self, request: ToolRequest) -> str:
         if len(request.input) > LONGEST:
             return f"too long: {len(request.input)} characters, at most {LONGEST} are allowed"
         guess = language.identify(request.input)

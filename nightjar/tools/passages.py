@@ -16,7 +16,7 @@ from nightjar.core.tables import read
 from nightjar.search.lexical import RECORD, LexicalIndex
 from nightjar.search.passages import cut, searchable
 from nightjar.search.rankings import Passages
-from nightjar.tools.tool import Request
+from nightjar.tools.tool import ToolRequest
 
 # How far down a ranking is read at first.
 DEPTH = 20
@@ -67,7 +67,7 @@ class PassageSearch:
             Passages(folder), index, contents(folder / PASSAGES.name, folder / "lexical" / RECORD)[:16]
         )
 
-    def find(self, request: Request, limit: int) -> list[Passage]:
+    def find(self, request: ToolRequest, limit: int) -> list[Passage]:
         """The `limit` best passages for the input that the text of the request does not contain, best first.
 
         A document of the indexed corpus would otherwise find itself, and with that its own continuation. A passage

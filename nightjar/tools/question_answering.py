@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.core.config import Model, Positive
+from nightjar.core.config import Positive, StrictModel
 from nightjar.models.directory.weights import is_extractive
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.passages import PassageSearch, on_one_line
 from nightjar.tools.reader import Extractor, Reader, model_folder
-from nightjar.tools.tool import Request, Tool
+from nightjar.tools.tool import Tool, ToolRequest
 
 # Words of a passage that the model reads, characters of a question, tokens of an answer.
 PASSAGE_WORDS, LONGEST, TOKENS = 100, 500, 16
@@ -41,7 +41,7 @@ Answer: a painter
 """
 
 
-class QuestionAnsweringSettings(Model):
+class QuestionAnsweringSettings(StrictModel):
     """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION, of a language model or of a model
     for question answering.
     """
@@ -71,7 +71,7 @@ class QuestionAnswering(Tool):
         reader = Extractor(folder) if is_extractive(folder) else Reader(settings.model, HEAD)
         return cls(passages, reader, settings.passages)
 
-    def run(self, requests: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         """The model's answer from the passages that the text of the call does not contain; None without passages."""
         questions = {}
         for place, request in enumerate(requests):
@@ -89,7 +89,7 @@ class QuestionAnswering(Tool):
             )
         return self.reader.lines([prompt(*one) for one in questions], TOKENS)
 
-    def why(self, request: Request) -> str:
+    def why(self, request: ToolRequest) -> str:
         if len(request.input) > LONGEST:
             return f"too long: {len(request.input)} characters, at most {LONGEST} are allowed"
         return "no passage has a word of it, or the model has no answer"

@@ -25,7 +25,7 @@ from nightjar.params import Params
 from nightjar.params.groups import ALL_TOOLS
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import parse
-from nightjar.tools.tool import Request, Tool
+from nightjar.tools.tool import Tool, ToolRequest
 from nightjar.tools.toolbox import Toolbox
 
 GROUP = "nightjar.tools"
@@ -127,7 +127,7 @@ def call_text(
     if toolbox.problems:
         raise NightjarError(f"no result: {', '.join(toolbox.problems)}", call_start, "see the warning above")
     with calling(call_start, f"no result, and the tool {tool.name} cannot say why"):
-        why = tool.why(Request(call.input, today))
+        why = tool.why(ToolRequest(call.input, today))
     raise NightjarError(f"no result: {why}", call_start, "correct the call")
 
 

@@ -13,14 +13,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from nightjar.core.config import Model
+from nightjar.core.config import NoSettings, StrictModel
 
 # on: the model may call; disabled: it may not begin a call; off: nothing is steered, a call is text like any other.
 Calls = Literal["on", "disabled", "off"]
 
 
 @dataclass(frozen=True)
-class Request:
+class ToolRequest:
     """One call: its input, and the context of the call as far as the tool declares it in `uses`.
 
     `day` is the day of the text or question, None if unknown. `text` is the text that the call is in: a whole document,
@@ -44,10 +44,6 @@ class Text:
     day: date | None = None
 
 
-class NoSettings(Model):
-    """The settings of a tool that has none."""
-
-
 class Tool(ABC):
     """A tool. Subclass it for the defaults: a tool needs `name`, `version` and `run`.
 
@@ -64,7 +60,7 @@ class Tool(ABC):
     instructions: str = ""
     uses: frozenset[str] = frozenset()
     seconds: float = 30.0
-    settings: type[Model] = NoSettings
+    settings: type[StrictModel] = NoSettings
     # For chat models, which call functions: what the tool does, and what its input is; "": it takes none.
     description: str = ""
     argument: str = "the input of the tool"
@@ -90,9 +86,9 @@ class Tool(ABC):
         return "every text"
 
     @abstractmethod
-    def run(self, requests: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         """Return the result of each request, in order; None where there is none."""
 
-    def why(self, request: Request) -> str:
+    def why(self, request: ToolRequest) -> str:
         """Why `request` has no result, in a few words, for a person who typed the call."""
         return "the tool gives none"

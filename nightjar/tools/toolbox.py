@@ -21,7 +21,7 @@ from typing import Any
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError, explain
 from nightjar.tools.syntax import Call
-from nightjar.tools.tool import Request, Tool
+from nightjar.tools.tool import Tool, ToolRequest
 
 # Characters that a result may have.
 LONGEST = 1000
@@ -112,7 +112,7 @@ class Toolbox:
     def ask(self, call: Call, day: date | None = None, text: str = "") -> Future[str | None]:
         """Queue `call` and return at once; the future has its result on one line, or None if there is none.
 
-        `day` and `text` are the context of the call (see Request).
+        `day` and `text` are the context of the call (see `ToolRequest`).
         """
         return self._ask([call], day, text)[0]
 
@@ -132,7 +132,9 @@ class Toolbox:
             queue = self._queues[name]
             used_day = day if "day" in queue.tool.uses else None
             used_text = text if "text" in queue.tool.uses else ""
-            results = queue.ask([Request(calls[place].input, used_day, used_text) for place in tool_places])
+            results = queue.ask(
+                [ToolRequest(calls[place].input, used_day, used_text) for place in tool_places]
+            )
             for place, future in zip(tool_places, results, strict=True):
                 futures[place] = future
         return futures
@@ -146,11 +148,11 @@ class _Queue:
         self.cached = cached
         self.lock = Lock()
         self.busy = False
-        self.waiting: list[tuple[Request, Future[str | None]]] = []
-        self.answers: dict[Request, Future[str | None]] = {}
+        self.waiting: list[tuple[ToolRequest, Future[str | None]]] = []
+        self.answers: dict[ToolRequest, Future[str | None]] = {}
         self.abandoned: list[Thread] = []
 
-    def ask(self, requests: Sequence[Request]) -> list[Future[str | None]]:
+    def ask(self, requests: Sequence[ToolRequest]) -> list[Future[str | None]]:
         with self.lock:
             futures = [self._future(request) for request in requests]
             if self.waiting and not self.busy:
@@ -158,7 +160,7 @@ class _Queue:
                 Thread(target=self._work, name=f"tool {self.tool.name}", daemon=True).start()
         return futures
 
-    def _future(self, request: Request) -> Future[str | None]:
+    def _future(self, request: ToolRequest) -> Future[str | None]:
         if request in self.answers:
             return self.answers[request]
         if len(self.answers) >= self.cached:
@@ -184,7 +186,7 @@ class _Queue:
                 else:
                     future.set_result(result)
 
-    def _results(self, batch: Sequence[Request]) -> Sequence[str | _Problem | None]:
+    def _results(self, batch: Sequence[ToolRequest]) -> Sequence[str | _Problem | None]:
         try:
             outcome = self._run(batch)
         except RuntimeError as error:  # no more threads
@@ -195,7 +197,7 @@ class _Queue:
             return [outcome]
         return [self._results([request])[0] for request in batch]
 
-    def _run(self, batch: Sequence[Request]) -> Sequence[Any] | _Problem:
+    def _run(self, batch: Sequence[ToolRequest]) -> Sequence[Any] | _Problem:
         """One run of the tool, in a thread that is abandoned when the time is over."""
         self.abandoned = [thread for thread in self.abandoned if thread.is_alive()]
         if len(self.abandoned) >= MOST_ABANDONED:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nightjar.core.config import NoSettings
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.words import words
 from nightjar.tools.passages import DEPTH, Passage, PassageSearch
-from nightjar.tools.tool import NoSettings, Request, Tool
+from nightjar.tools.tool import Tool, ToolRequest
 
 # Words of a snippet; the paper prints snippets of about 25.
 SNIPPET_WORDS = 40
@@ -34,7 +35,7 @@ class WikiSearch(Tool):
     def make(cls, resource: Path | None, settings: NoSettings) -> WikiSearch:
         return cls(PassageSearch.load(resource))
 
-    def run(self, requests: Sequence[Request]) -> list[str | None]:
+    def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         """For each call a snippet of the best passage that the text of the call does not contain."""
         results: list[str | None] = []
         for request in requests:
@@ -43,7 +44,7 @@ class WikiSearch(Tool):
             results.append(passage and snippet(passage.title, passage.text, request.input))
         return results
 
-    def why(self, request: Request) -> str:
+    def why(self, request: ToolRequest) -> str:
         return "no passage has a word of it"
 
 

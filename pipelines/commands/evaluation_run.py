@@ -41,7 +41,7 @@ from pipelines.commands.options import prepare_model, use_device
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
 from stages._runtime.checkpoint import KEEP
-from stages._runtime.stage import Show, Stage, before_models, carry_out
+from stages._runtime.stage import Show, StageRun, before_models, carry_out
 
 log = logging.getLogger("nightjar")
 # Groups of params.yaml that decide no result.
@@ -49,7 +49,7 @@ DRIVERS = {"checks", "rebuild", "shards", "nightly", "server"}
 
 
 def evaluate(request: EvaluationRequest, output: Path, show: Show | None = None) -> dict[str, Any]:
-    """Evaluate a model; returns the record of the run. `show`: as of a `Stage`.
+    """Evaluate a model; returns the record of the run. `show`: as of a `StageRun`.
 
     "unscored" of the record says which benchmarks have nothing to score, and how to hand their predictions in.
 
@@ -189,7 +189,7 @@ class EvaluationRun:
 
         base, tokens = self.plan.model.base(self.output / paths.LANGUAGE_MODEL), self.output / "tokens.json"
         answer = partial(predict.run, base=base, tokens=tokens)
-        runs: Mapping[str, tuple[Callable[[Stage], None], tuple[str, ...]]] = {
+        runs: Mapping[str, tuple[Callable[[StageRun], None], tuple[str, ...]]] = {
             "predict": (answer, predict.PACKAGES),
             "evaluate": (partial(evaluate.run, systems=[self.plan.name]), evaluate.PACKAGES),
             "report": (report.run, report.PACKAGES),
@@ -200,7 +200,7 @@ class EvaluationRun:
                 run, packages = runs[kind]
                 if show:
                     show(name.partition("-")[0], 0, None)
-                stage = Stage(name, self.plan.params, folder=self.output, show=show)
+                stage = StageRun(name, self.plan.params, folder=self.output, show=show)
                 carry_out(stage, run, packages, models=kind == "predict")
                 gc.collect()  # the model of this stage, before the next one is loaded
 

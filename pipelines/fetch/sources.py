@@ -12,7 +12,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from nightjar.core import paths
-from nightjar.core.config import Gigabytes, Item, Model, Name, checked, read_yaml
+from nightjar.core.config import Gigabytes, Item, Name, StrictModel, checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input
 from nightjar.core.json_text import read_object
@@ -33,7 +33,7 @@ def _inside(name: str) -> str:
 Inside = Annotated[Name, AfterValidator(_inside)]
 
 
-class Source(Model):
+class Source(StrictModel):
     """A Git repository at a revision, or a file or archive of the web, and which of its files are taken.
 
     `files` maps a name or a pattern to a name in the data set's folder; one that ends in / keeps the file's own name.
@@ -62,7 +62,7 @@ class Source(Model):
         return named if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", named) else None
 
 
-class Part(Model):
+class Part(StrictModel):
     """A part that is fetched at once: its use (`for`), its licence, and the sources of its files.
 
     `megabytes` is about what is transferred. `terms`: what a user must accept first.
@@ -76,7 +76,7 @@ class Part(Model):
     sources: Annotated[list[Source], Field(alias="from", min_length=1)]
 
 
-class Dataset(Model):
+class Dataset(StrictModel):
     """A folder of data/fetched: the key of params.yaml that `reads` it, with what other `settings`, and its parts."""
 
     title: Name
@@ -95,7 +95,7 @@ class Dataset(Model):
         )
 
 
-class Supply(Model):
+class Supply(StrictModel):
     """Data that a profile reads and the repository does not have: their publisher's address, licence and size."""
 
     what: Name
@@ -104,7 +104,7 @@ class Supply(Model):
     gigabytes: Gigabytes
 
 
-class _Table(Model):
+class _Table(StrictModel):
     datasets: dict[Item, Dataset]
     supplies: dict[Name, Supply]
 
@@ -164,21 +164,21 @@ def record_of(dataset: str) -> Path:
     return FETCHED / f"{dataset}.json"
 
 
-class Origin(Model):
+class Origin(StrictModel):
     """A source as it was fetched: the commit or the sha256 is its `version`."""
 
     address: Name
     version: Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
 
 
-class Content(Model):
+class Content(StrictModel):
     """The sha256 and the bytes of a file as it was fetched."""
 
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     bytes: Annotated[int, Field(ge=0)]
 
 
-class Record(Model):
+class Record(StrictModel):
     """The record of a fetched part: its licence and citation, its sources, and its files by their names."""
 
     licence: Name

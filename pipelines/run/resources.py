@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from pydantic import ConfigDict
 
-from nightjar.core.config import Attempts, Model, checked
+from nightjar.core.config import Attempts, StrictModel, checked
 from nightjar.core.errors import NightjarError
 from pipelines.graph.graph import Graph
 from pipelines.process import lock
@@ -28,7 +28,7 @@ SHARE = 0.8
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
-class Meta(Model):
+class Meta(StrictModel):
     """The keys of a stage's `meta` that are read."""
 
     model_config = ConfigDict(extra="ignore")

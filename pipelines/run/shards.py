@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nightjar.core.config import PARAMS_FILE, Model
+from nightjar.core.config import PARAMS_FILE, StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Shards
 from pipelines.graph.graph import Graph, Stage
@@ -36,7 +36,7 @@ KILLED = 128
 _NUMBER = re.compile(r"shard (\d+)/\d+: ")
 
 
-class Work(Model):
+class Work(StrictModel):
     """The work to share: the command, the folder where it runs, the log of the stage, and the settings."""
 
     command: list[str]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NoReturn, TypeVar
 
-from nightjar.core.config import REFUSAL, Model
+from nightjar.core.config import REFUSAL, StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params
 from stages._runtime.graph import declared_settings
 
-_M = TypeVar("_M", bound=Model)
+_M = TypeVar("_M", bound=StrictModel)
 # A dotted key, split.
 _Key = tuple[str, ...]
 
@@ -28,7 +28,7 @@ def declared_view(params: Params, stage: str) -> Params:
 def _view(value: Any, keys: Sequence[_Key], path: _Key, stage: str) -> Any:
     if () in keys:
         return value
-    if isinstance(value, Model):
+    if isinstance(value, StrictModel):
         return _model_view(value, keys, path, stage)
     return DeclaredItems(value, keys, path, stage) if isinstance(value, Mapping) else value
 
@@ -44,7 +44,7 @@ def _children(values: Mapping[str, Any], keys: Sequence[_Key], path: _Key, stage
 
 
 def _model_view(group: _M, keys: Sequence[_Key], path: _Key, stage: str) -> _M:
-    """A copy of a group without the fields that are not declared; `Model` refuses to read those."""
+    """A copy of a group without the fields that are not declared; `StrictModel` refuses to read those."""
 
     def refuse(name: str) -> NoReturn:
         _refuse((*path, name), stage)

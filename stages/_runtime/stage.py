@@ -38,7 +38,7 @@ Show = Callable[[str, int, int | None], None]
 
 
 @dataclass
-class Stage:
+class StageRun:
     """One run of one stage: its name, its parameters, and the facts it collects on the way.
 
     `folder` is where questions, predictions, scores, the report, facts and checkpoints of the run are; a path in it is
@@ -99,7 +99,7 @@ class Stage:
             todo = checkpoint.todo(count)
             if recorded := sum(map(size, checkpoint)):
                 log.info("%d of %d %s were done before", recorded, sum(map(size, range(count))), unit)
-            progress = Progress(unit, sum(map(size, todo)), self.show)
+            progress = StageProgress(unit, sum(map(size, todo)), self.show)
             passing = dict[int, Any]()
             for number, value in compute(todo):
                 if lasts(value):
@@ -121,7 +121,7 @@ class Stage:
         self.rows_in, self.rows_out, self.rows_rejected = rows_in, rows_out, rejected
 
 
-class Progress:
+class StageProgress:
     """Shows how many of `total` units are done; without `show` it logs them, about ten times and at the end."""
 
     def __init__(self, unit: str, total: int, show: Show | None = None) -> None:
@@ -137,7 +137,7 @@ class Progress:
             log.info("%d of %d %s", self.done, self.total, self.unit)
 
 
-def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str, Any]:
+def _facts(stage: StageRun, packages: tuple[str, ...], model: bool) -> Mapping[str, Any]:
     """The facts of a run; with `model`, a model ran, and the machine is among them."""
     return {
         "stage": stage.name,
@@ -162,7 +162,7 @@ def _facts(stage: Stage, packages: tuple[str, ...], model: bool) -> Mapping[str,
 
 def main(
     folder: str,
-    run: Callable[[Stage], None],
+    run: Callable[[StageRun], None],
     packages: tuple[str, ...] = ("pyarrow",),
     threads: bool = False,
     shards: bool = False,
@@ -198,7 +198,7 @@ def main(
             from nightjar.benchmarks import registry  # it takes long to load, and most stages do without it
 
             registry.check(params)
-        stage = Stage(name, declared_view(params, name), shard)
+        stage = StageRun(name, declared_view(params, name), shard)
         if not sys.stderr.isatty():
             os.environ.setdefault("TQDM_DISABLE", "1")  # redraws of a bar are noise in a log
         if threads:
@@ -224,7 +224,9 @@ def before_models(params: Params) -> None:
     os.environ.update(TOKENIZERS_PARALLELISM="false", HF_HUB_DISABLE_TELEMETRY="1")
 
 
-def carry_out(stage: Stage, run: Callable[[Stage], None], packages: tuple[str, ...], models: bool) -> None:
+def carry_out(
+    stage: StageRun, run: Callable[[StageRun], None], packages: tuple[str, ...], models: bool
+) -> None:
     """Run a stage and write its facts; with `models`, the machine is among them. A shard has no facts."""
     started = time.monotonic()
     run(stage)

@@ -14,7 +14,7 @@ from nightjar.params.groups import ALL_TOOLS
 from nightjar.tools import Toolbox, make
 from stages._runtime.checkpoint import code_of
 from stages._runtime.held_out import held_out
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from stages.augment.texts import AnnotatedText, draw, from_documents, from_instances, plan, row, suited
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PACKAGES = ("torch", "transformers")
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     name, params = stage.item, stage.params.augment
     tool_settings = params.tools[name]
     tool = make(name, tool_settings.resource, stage.params.tools[ALL_TOOLS][name])

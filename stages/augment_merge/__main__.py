@@ -11,7 +11,7 @@ from nightjar.params.augment import Augment
 from nightjar.prompts.tool_prompts import CALL_NAMES
 from nightjar.tools.syntax import find, write
 from stages._runtime.held_out import held_out
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from stages.augment_merge.merge import (
     Body,
     Chosen,
@@ -32,7 +32,7 @@ THRESHOLDS = (0.5, 1.0, 2.0)
 ROWS_PER_PART = 10_000
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     settings = stage.params.augment
     _check(settings)
     # By the parameters: the artifact of a tool that they no longer name may still be there.

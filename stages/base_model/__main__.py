@@ -7,11 +7,11 @@ from typing import Any
 
 from nightjar.core import paths
 from nightjar.models.directory.preparation import prepare_model
-from stages._runtime.stage import Stage, log, main
+from stages._runtime.stage import StageRun, log, main
 from stages.base_model.prepare import make_encoder_ready
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     models = stage.params.models
     work: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
         "language_model": (models.language_model.source, partial(prepare_model, models.language_model)),

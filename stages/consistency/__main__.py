@@ -6,13 +6,13 @@ from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.search.rankings import Passages, read_rankings
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 # The stages that rank passages, in the order in which they run.
 RANKINGS = ("retrieve", "rerank")
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     from nightjar.models.engine.loading import prepare
     from stages.consistency.build import labeller, means, write_consistency
 

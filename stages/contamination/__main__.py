@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
-from stages._runtime.stage import Stage, log, main
+from stages._runtime.stage import StageRun, log, main
 from stages.contamination.build import ANY, BenchmarkTexts, build
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     retrieved = stage.params.retrieve.benchmarks
     benchmarks = [
         BenchmarkTexts(

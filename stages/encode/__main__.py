@@ -10,7 +10,7 @@ from nightjar.core.identity import contents
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
 from stages._runtime.checkpoint import code_of
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from stages.encode.build import Build, InputFolders
 from stages.encode.questions import QuestionBuild
 from stages.encode.texts import TextBuild
@@ -35,7 +35,7 @@ def work_of(params: Params, name: str) -> tuple[Build | TextBuild | QuestionBuil
     return work, [tasks, *(path for path in (calls, evidence) if path)]
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     recipe = stage.params.train.recipes[stage.item]
     output, texts = paths.ENCODED / stage.item, Path(recipe.texts)
     work, read = work_of(stage.params, stage.item)

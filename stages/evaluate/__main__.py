@@ -19,7 +19,7 @@ from stages._runtime import stage as harness
 PACKAGES = ("numpy", "rapidfuzz", "scikit-learn", "scipy", "tokenizers")
 
 
-def run(stage: harness.Stage, systems: list[str] | None = None) -> None:
+def run(stage: harness.StageRun, systems: list[str] | None = None) -> None:
     """Score `systems`; None: those of data/systems."""
     card = registry.load_benchmark(stage.item)
     group = stage.params.benchmarks[card.name]

@@ -17,12 +17,12 @@ from typing import Any
 from nightjar.core import paths
 from nightjar.core.identity import contents
 from stages._runtime.checkpoint import code_of
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     from nightjar.search.dense import FAISS_VERSION
     from stages.index.build import Compute, build
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.params.data import CorpusSource, DatasetPath, RecordsPath
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import ingest
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     settings: DatasetPath = getattr(stage.params.ingest, stage.item)
     source, output = Path(settings.path), paths.INGESTED / stage.item
     stage.reads(source)

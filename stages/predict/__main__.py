@@ -13,7 +13,7 @@ from nightjar.params.predict import PLAIN, prompting
 from nightjar.predict import Job, Predictor, predictor
 from nightjar.predict.predictor import FAILURE, is_error
 from stages._runtime.checkpoint import code_of
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 log = logging.getLogger("nightjar")
 # The fact that counts the questions whose answer was an error.
@@ -21,7 +21,7 @@ ERRORS = "errors"
 PACKAGES = ("torch", "transformers", "peft")
 
 
-def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = None) -> None:
+def run(stage: StageRun, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = None) -> None:
     """Answer with the predictor of the system's kind; `base` is the language model, `tokens` as of a `Job`."""
     source = stage.folder / paths.QUESTIONS / stage.params.predict.systems[stage.item].benchmark
     job = Job.of(stage.params, stage.item, source, base, tokens)
@@ -53,7 +53,7 @@ def run(stage: Stage, base: Path = paths.LANGUAGE_MODEL, tokens: Path | None = N
 
 
 def publish(
-    stage: Stage, job: Job, system_predictor: Predictor, answer_rows: Mapping[int, Mapping[str, Any]]
+    stage: StageRun, job: Job, system_predictor: Predictor, answer_rows: Mapping[int, Mapping[str, Any]]
 ) -> None:
     """Write the predictions of a system, one for each question in their order, and their seconds.
 

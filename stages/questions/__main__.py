@@ -4,10 +4,10 @@ from pathlib import Path
 
 from nightjar.benchmarks import build, question_registry
 from nightjar.core import paths
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     card = question_registry.load_question_set(stage.item)
     group = stage.params.benchmarks[card.name]
     data, output, code = Path(group.data), paths.QUESTIONS / card.name, Path(group.code)

@@ -28,7 +28,7 @@ PACKAGES = ("jinja2",)
 NO_SYSTEM = "predict.systems has no system for this benchmark"
 
 
-def run(stage: harness.Stage) -> None:
+def run(stage: harness.StageRun) -> None:
     params = stage.params
     tools = list(params.augment.tools)
     folder = stage.folder

@@ -11,12 +11,12 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from stages._runtime.checkpoint import code_of
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 PACKAGES = ("pyarrow", "torch", "transformers")
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     from nightjar.models.engine.loading import device_name, load, prepare
     from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from stages.retrieve.evidence import sources, write_evidence
 from stages.retrieve.retriever import Retriever
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     settings = stage.params.retrieve.benchmarks[stage.item]
     card = load_question_set(stage.item)
     split = paths.SPLIT if Path(settings.training) == paths.SPLIT else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nightjar.core import paths
 from nightjar.core.contracts import DEV, SUPERVISED, TEST, TRAIN
-from stages._runtime.stage import Stage, log, main
+from stages._runtime.stage import StageRun, log, main
 from stages.split.build import build
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     stage.reads(paths.NATURAL_INSTRUCTIONS)
     outcome = build(paths.NATURAL_INSTRUCTIONS, paths.SPLIT, stage.params.split, stage.params.seed)
     stage.writes(paths.SPLIT)

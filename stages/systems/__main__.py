@@ -9,10 +9,10 @@ import json
 
 from nightjar.core import paths
 from nightjar.core.files import replacing
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     predict, rows = stage.params.predict, 0
     with replacing(stage.folder / paths.SYSTEMS) as folder:
         folder.mkdir()

@@ -1,11 +1,11 @@
 """python -m stages.train RECIPE: models/train/RECIPE, an adapter or a model, and how it was trained."""
 
 from nightjar.core import paths
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from stages.train.launch import launch
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     from stages.train.fit import fit
 
     launcher = stage.params.train.launcher

@@ -15,7 +15,7 @@ from nightjar.core.files import replacing
 from nightjar.core.identity import digest
 from nightjar.models.directory.weights import is_extractive, write_checksums
 from stages._runtime.checkpoint import code_of, folder_of
-from stages._runtime.stage import Stage, log, main
+from stages._runtime.stage import StageRun, log, main
 
 PACKAGES = ("torch", "transformers")
 # The files of a tokenizer, of whatever kind.
@@ -29,7 +29,7 @@ TOKENIZERS = (
 )
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     """Train the reader epoch by epoch; a run that was killed resumes at the epoch that it was at.
 
     Raises NightjarError for a benchmark whose training questions have no passage, and for a missing or damaged input.

@@ -1,11 +1,11 @@
 """python -m stages.train_reader RECIPE: models/readers/RECIPE, a reader for each task of a benchmark."""
 
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 
 PACKAGES = ("torch", "transformers")
 
 
-def run(stage: Stage) -> None:
+def run(stage: StageRun) -> None:
     from stages.train_reader.readers import train
 
     train(stage)

@@ -19,14 +19,14 @@ from nightjar.models.directory.weights import verify_checksum
 from nightjar.models.engine.loading import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
 from stages._runtime.checkpoint import code_of
-from stages._runtime.stage import Stage, log
+from stages._runtime.stage import StageRun, log
 from stages.train_reader.fit import TrainedReader, fit
 from stages.train_reader.sides import ReaderTask, read_tasks
 
 # Trained tasks of a run that is not finished, and its large file of states.
 
 
-def train(stage: Stage) -> None:
+def train(stage: StageRun) -> None:
     """Train the readers of the recipe stage.item, one for each task, and publish them all or none.
 
     Raises NightjarError for a missing or damaged input, as `read_tasks` and `load`, and if the same training is already

@@ -10,16 +10,16 @@ import pytest
 
 from nightjar import params
 from stages._runtime.checkpoint import Shard
-from stages._runtime.stage import Stage
+from stages._runtime.stage import StageRun
 from tests import shard_project
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.killing import units_added
 
 
-def run(name: str, shard: str | None = None) -> Stage:
+def run(name: str, shard: str | None = None) -> StageRun:
     """Run a stage in the current folder and this process, which saves the seconds of importing torch."""
-    stage = Stage(name, params.load(), Shard.parse(shard) if shard else None)
+    stage = StageRun(name, params.load(), Shard.parse(shard) if shard else None)
     importlib.import_module(f"stages.{name.partition('@')[0]}.__main__").run(stage)
     return stage
 

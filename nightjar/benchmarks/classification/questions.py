@@ -22,12 +22,12 @@ from nightjar.benchmarks.classification.splits import Split
 from nightjar.benchmarks.classification.tasks import LABELS, NAME, PAIR, TITLES, names
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources, drawn
 from nightjar.benchmarks.question_set import Choice, QuestionSet, Task, TrainingSide
-from nightjar.core.config import Limit, Model
+from nightjar.core.config import Limit, StrictModel
 
 TaskName = Annotated[str, records.one_of(LABELS)]
 
 
-class ClassificationSettings(Model):
+class ClassificationSettings(StrictModel):
     """`questions_per_task`, `train_per_task`, `dev_per_task`: at most so many of each task's test, training and dev
     split, drawn by the seed; None means all. The demonstrations are among those of the training split.
 

@@ -17,7 +17,7 @@ from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, Files,
 from nightjar.benchmarks.rows import read_bytes, read_text
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import contracts
-from nightjar.core.config import Model
+from nightjar.core.config import StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rows
 from nightjar.prompts.encoding import definition_of, encode
@@ -29,7 +29,7 @@ DATASET = "natural_instructions"
 _TASK = ("definition", "positive_examples", "negative_examples")
 
 
-class SuperNatInstSettings(Model):
+class SuperNatInstSettings(StrictModel):
     """`copy_demo`: which positive example that baseline copies, the first as in the published code or a random one as
     in the paper's text.
     """

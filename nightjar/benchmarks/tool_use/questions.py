@@ -26,7 +26,7 @@ from nightjar.benchmarks.tool_use.tasks import (
     TEMPORAL,
     TEXT,
 )
-from nightjar.core.config import Limit, Model
+from nightjar.core.config import Limit, StrictModel
 from nightjar.prompts.model_text import evidence_block, model_input
 
 # The definitions of the prompts in the encoding of instruction-tuned systems; not published.
@@ -40,7 +40,7 @@ DEFINITIONS = {
 TaskName = Annotated[str, records.one_of(GROUPS)]
 
 
-class ToolUseSettings(Model):
+class ToolUseSettings(StrictModel):
     """`tasks`: None means all that were ingested, and Dateset. `questions_per_task`: at most so many of each ingested
     task, drawn by the seed; None means all. `dateset_questions`: how many of the 9,400 of Dateset, drawn by the seed; 0
     leaves Dateset out.

@@ -17,7 +17,7 @@ from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.prompts import LongExample, Style, highlighted, of_parts
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
-from nightjar.core.config import Limit, Model
+from nightjar.core.config import Limit, StrictModel
 from nightjar.core.errors import NightjarError
 
 TaskName = Annotated[str, records.one_of(TASKS)]
@@ -28,7 +28,7 @@ SPANS = {"gov_report": 500, "summ_screen_fd": 200, "qmsum": 50, "squality": 120,
 QASPER, QASPER_SPAN = ("Yes", "No", "Unanswerable"), 15
 
 
-class ZeroScrollsSettings(Model):
+class ZeroScrollsSettings(StrictModel):
     """`tasks`: None means all that were ingested. `file`: only examples of files of this name
     without its ending, such as "validation"; None means all. `questions_per_task`: at most so many of each task, drawn
     by the seed; None means all.

@@ -14,7 +14,7 @@ import pytest
 
 from nightjar.core import startup
 from nightjar.models.engine.loading import prepare
-from stages._runtime.stage import Stage, main
+from stages._runtime.stage import StageRun, main
 from tests.conftest import ROOT
 from tests.in_process import captured
 
@@ -24,7 +24,7 @@ def test_a_stage_looks_for_it_as_usual_from_its_first_tensor_on(monkeypatch: pyt
     usual = gc.get_threshold()
     seen: list[object] = []
 
-    def run(stage: Stage) -> None:
+    def run(stage: StageRun) -> None:
         seen.append(gc.get_threshold()[0] > 10 * usual[0])
         prepare(1, 1)
         seen.append(gc.get_threshold())

@@ -17,7 +17,7 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import Chat
 from nightjar.predict.conversation import named_choice
 from nightjar.predict.requests import write_prompts
-from stages._runtime.stage import Stage
+from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run
 from tests.completions_server import said, serving
 from tests.installed_package import install
@@ -37,8 +37,8 @@ def chat_project(folder: Path, model: Path, url: str, **changes: Any) -> None:
     write_questions(folder / "data/questions/supernatinst", [question(row, TASK) for row in rows])
 
 
-def finish() -> tuple[Stage, list[dict[str, Any]]]:
-    stage = Stage("predict@supernatinst-served", params.load())
+def finish() -> tuple[StageRun, list[dict[str, Any]]]:
+    stage = StageRun("predict@supernatinst-served", params.load())
     run(stage)
     return stage, tables.read_rows(Path("data/predict/supernatinst/served"), contracts.PREDICTIONS)
 
@@ -309,7 +309,7 @@ def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Pat
             for text in said_of
         ]
         write_questions(workdir / "data/questions/classification", rows)
-        run(Stage("predict@classification-served", params.load()))
+        run(StageRun("predict@classification-served", params.load()))
     found = tables.read_rows(Path("data/predict/classification/served"), contracts.PREDICTIONS)
     assert [row["answers"] for row in found] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
     rejected = tables.read_rejected(Path("data/predict/classification/served")).to_pylist()

@@ -12,7 +12,7 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from stages._runtime.stage import Stage
+from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run
 from tests.completions_server import completion, serving
 from tests.conftest import ROOT
@@ -43,8 +43,8 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
         (folder / "models/base/language_model").symlink_to(model)
 
 
-def finish() -> tuple[Stage, list[dict[str, Any]]]:
-    stage = Stage(f"predict@{ITEM}", params.load())
+def finish() -> tuple[StageRun, list[dict[str, Any]]]:
+    stage = StageRun(f"predict@{ITEM}", params.load())
     run(stage)
     return stage, tables.read_rows(Path("data/predict/supernatinst/served"), contracts.PREDICTIONS)
 
@@ -196,7 +196,7 @@ def test_a_task_that_needs_log_probabilities_is_refused_after_one_try(
         with pytest.raises(
             NightjarError, match="wikitext: a server gives no log-probabilities of a given text"
         ):
-            run(Stage("predict@tool_use-served", params.load()))
+            run(StageRun("predict@tool_use-served", params.load()))
     assert {body["prompt"] for body in served.asked} == {"The capital of France is"}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.engine.language_model import LanguageModel
-from nightjar.tools import Call, Request, Text, Tool, call_losses, make
+from nightjar.tools import Call, Text, Tool, ToolRequest, call_losses, make
 from nightjar.tools.annotate import Annotated, AnnotationSettings, Annotator, Candidate
 from nightjar.tools.filter import Tokens
 from tests import plain_annotation as plain
@@ -107,9 +107,9 @@ def test_a_tool_is_run_once_for_a_text_and_sees_its_context(lm: LanguageModel, s
         uses = frozenset({"day", "text"})
 
         def __init__(self) -> None:
-            self.asked: list[Request] = []
+            self.asked: list[ToolRequest] = []
 
-        def run(self, asked: Sequence[Request]) -> list[str | None]:
+        def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
             self.asked += asked
             return ["r"] * len(asked)
 
@@ -118,7 +118,7 @@ def test_a_tool_is_run_once_for_a_text_and_sees_its_context(lm: LanguageModel, s
     text = replace(TARGET, day=DAY)
     annotated(Annotator(lm, spy, SETTINGS), text)
     shown = f"{text.context} {text.body}"
-    assert sorted(spy.asked, key=str) == [Request("a", DAY, shown), Request("b", DAY, shown)]
+    assert sorted(spy.asked, key=str) == [ToolRequest("a", DAY, shown), ToolRequest("b", DAY, shown)]
     spy.instructions = ""
     with pytest.raises(NightjarError, match="has no instructions"):
         Annotator(lm, spy, SETTINGS)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightjar.models.engine.language_model import LanguageModel
-from nightjar.tools import Request, Text, Tool, Toolbox, insert, make, remove
+from nightjar.tools import Text, Tool, Toolbox, ToolRequest, insert, make, remove
 from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, AnnotationSettings, Annotator
 from nightjar.tools.filter import Tokens, weighted_loss
 from nightjar.tools.syntax import find, write
@@ -33,7 +33,7 @@ class Bad(Tool):
 
     name, version, instructions = "Bad", "1", "Add calls.\n\n"
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
         return [self.one(request.input) for request in asked]
 
     def one(self, way: str) -> str | None:

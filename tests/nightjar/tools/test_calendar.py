@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools import Request, make
+from nightjar.tools import ToolRequest, make
 from nightjar.tools.calendar import reply
 from nightjar.tools.dates import find_date
 
@@ -69,10 +69,10 @@ def test_the_day_is_that_of_the_request_or_the_set_one_and_never_the_clock(
             raise AssertionError("the clock was read")
 
     monkeypatch.setattr("nightjar.tools.calendar.date", NoClock)
-    own, other = Request("", date(2023, 1, 30)), Request("")
+    own, other = ToolRequest("", date(2023, 1, 30)), ToolRequest("")
     assert make("calendar").run([own, other]) == ["Today is Monday, January 30, 2023.", None]
     fixed = make("calendar", None, {"day": "2020-11-02"})
-    assert fixed.run([own, other, Request("tomorrow")]) == [
+    assert fixed.run([own, other, ToolRequest("tomorrow")]) == [
         "Today is Monday, January 30, 2023.",
         "Today is Monday, November 2, 2020.",
         None,

@@ -22,9 +22,9 @@ from nightjar.tools import (
     Answered,
     Call,
     Executed,
-    Request,
     Tool,
     Toolbox,
+    ToolRequest,
     answer,
     find,
     make,
@@ -45,7 +45,7 @@ class Echo(Tool):
     def __init__(self, name: str = "QA", go: threading.Event | None = None) -> None:
         self.name, self.go, self.asked = name, go, list[str]()
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
         if self.go is not None:
             self.go.wait(60)
         self.asked += [request.input for request in asked]
@@ -305,7 +305,7 @@ def test_how_long_a_tool_takes_changes_nothing(tiny_model: Path) -> None:
 
     def run(**seconds: float) -> list[Completion]:
         class Late(Echo):
-            def run(self, asked: Sequence[Request]) -> list[str | None]:
+            def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
                 time.sleep(seconds[self.name])
                 return super().run(asked)
 
@@ -353,7 +353,7 @@ def test_a_text_may_end_with_the_letters_of_a_stop_string_in_a_result(tiny_model
 
 def test_calls_and_results_do_not_count_against_the_limit(tiny_model: Path) -> None:
     class Long(Echo):
-        def run(self, asked: Sequence[Request]) -> list[str | None]:
+        def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
             return [" ".join(["word"] * 50) for _ in asked]
 
     written = f"x [QA(1) -> {' '.join(['word'] * 50)}] abcdefgh"
@@ -366,7 +366,7 @@ def test_calls_and_results_do_not_count_against_the_limit(tiny_model: Path) -> N
 
 def test_special_tokens_in_a_result_do_not_end_the_text(tiny_model: Path) -> None:
     class Rude(Echo):
-        def run(self, asked: Sequence[Request]) -> list[str | None]:
+        def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
             return ["<|end|> so" for _ in asked]
 
     (given,) = ask(tiny_model, writes(a="x [QA(1) ->  so] !"), "a", tools=[Rude()])
@@ -389,7 +389,7 @@ def test_what_cannot_be_asked_is_one_line(tiny_t5: Path, tiny_model: Path) -> No
 class Bad(Echo):
     """A tool that does what its name says; all the ways in which one can fail are in the tests of the toolbox."""
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
         self.asked += [request.input for request in asked]
         if self.name == "Raises":
             raise RuntimeError("no [Calculator(1) ->")

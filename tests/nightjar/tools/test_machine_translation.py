@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools import Call, Request, Text, Toolbox, make, translators
+from nightjar.tools import Call, Text, Toolbox, ToolRequest, make, translators
 from nightjar.tools.machine_translation import LONGEST, QUOTED, MachineTranslation
 from nightjar.tools.translators import NLLB, Few, TranslationModel
 
@@ -30,7 +30,7 @@ class Fixed:
 def test_the_engine_translates_the_languages_that_it_knows() -> None:
     tool = MachineTranslation(Fixed("engine", "es", "de"))
     asked = [SPANISH, ENGLISH, GERMAN, "12 + 3", "hola", SPANISH + " x" * LONGEST, "", f"{SPANISH}\n"]
-    assert tool.run([Request(text) for text in asked]) == [
+    assert tool.run([ToolRequest(text) for text in asked]) == [
         f"engine: es: {SPANISH}",
         None,  # English
         f"engine: de: {GERMAN}",
@@ -40,7 +40,7 @@ def test_the_engine_translates_the_languages_that_it_knows() -> None:
         None,
         f"engine: es: {SPANISH}",
     ]
-    why = [tool.why(Request(text)) for text in (ENGLISH, "12 + 3", asked[5], "O homem suprimido")]
+    why = [tool.why(ToolRequest(text)) for text in (ENGLISH, "12 + 3", asked[5], "O homem suprimido")]
     for reason, told in zip(why, ("it is English", "no letter", "too long", "does not know"), strict=True):
         assert told in reason
 
@@ -48,19 +48,19 @@ def test_the_engine_translates_the_languages_that_it_knows() -> None:
 @pytest.mark.parametrize("text", ["tortuga", "Hund", "chat noir", "casa", "南京", "O homem suprimido"])
 def test_a_word_or_two_is_translated(text: str) -> None:
     """The confidence of 0.8 is for the choice of documents; the first is an example of the paper."""
-    (result,) = MachineTranslation(Fixed("all", "es", "de", "fr", "it", "zh", "pt")).run([Request(text)])
+    (result,) = MachineTranslation(Fixed("all", "es", "de", "fr", "it", "zh", "pt")).run([ToolRequest(text)])
     assert result is not None and result.endswith(f": {text}")
     certain = {"chat noir": "fr", "casa": "it", "南京": "zh", "O homem suprimido": "pt"}.get(text)
     assert certain is None or result == f"all: {certain}: {text}"
-    assert MachineTranslation(Fixed("none")).run([Request(text)]) == [None]
+    assert MachineTranslation(Fixed("none")).run([ToolRequest(text)]) == [None]
 
 
 def test_a_certain_language_is_read_as_no_other() -> None:
-    assert MachineTranslation(Fixed("one", "es")).run([Request("O homem suprimido")]) == [None]
+    assert MachineTranslation(Fixed("one", "es")).run([ToolRequest("O homem suprimido")]) == [None]
     # English with confidences of 0.73 and 0.76.
     tool = MachineTranslation(Fixed("all", "es", "de", "fr", "it"))
     for text in ("the turtle", "house"):
-        assert tool.run([Request(text)]) == [None] and tool.why(Request(text)) == "it is English"
+        assert tool.run([ToolRequest(text)]) == [None] and tool.why(ToolRequest(text)) == "it is English"
 
 
 def test_documents() -> None:
@@ -99,7 +99,7 @@ def test_a_translation_model_without_codes_reads_any_language(
 ) -> None:
     monkeypatch.setattr(translators, "TOKENS", 8)
     tool = make("machine_translation", None, {"engine": "model", "model": str(tiny_t5)})
-    results = tool.run([Request(SPANISH), Request(GERMAN), Request(ENGLISH)])
+    results = tool.run([ToolRequest(SPANISH), ToolRequest(GERMAN), ToolRequest(ENGLISH)])
     assert results[0] and results[1] and results[2] is None
 
 
@@ -122,7 +122,11 @@ def test_the_language_model_gets_the_name_of_the_language(
     monkeypatch.setattr("nightjar.tools.reader.Reader.lines", remember)
     settings = {"engine": "language_model", "language_model": str(tiny_model)}
     tool = make("machine_translation", None, settings)
-    assert tool.run([Request(SPANISH), Request(ENGLISH), Request(GERMAN)]) == ["A line.", None, "A line."]
+    assert tool.run([ToolRequest(SPANISH), ToolRequest(ENGLISH), ToolRequest(GERMAN)]) == [
+        "A line.",
+        None,
+        "A line.",
+    ]
     assert prompts == [f"Spanish: {SPANISH}\nEnglish:", f"German: {GERMAN}\nEnglish:"]
     few = translators.Few(str(tiny_model))
     assert few.knows("sh") and few.knows("als") and not few.knows("xx")

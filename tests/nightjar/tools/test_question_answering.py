@@ -11,7 +11,7 @@ import torch
 from nightjar.models import extractive_reader
 from nightjar.models.engine.loading import load
 from nightjar.search.lexical import LexicalIndex
-from nightjar.tools import Call, Request, Text, Toolbox, make
+from nightjar.tools import Call, Text, Toolbox, ToolRequest, make
 from nightjar.tools.line_generation import generate_lines
 from nightjar.tools.passages import PassageSearch
 from nightjar.tools.question_answering import HEAD, LONGEST, QuestionAnswering, prompt
@@ -42,8 +42,9 @@ def test_results(tiny_model: Path, tmp_path: Path) -> None:
     tool = make("question_answering", corpus(tmp_path / "corpus"), settings)
     assert tool.suits(Text("anything"), 0.5)
     shown = "The harbour museum opened in 1994."
-    asked = [Request("Where is the harbour?"), Request("zzz"), Request("x" * (LONGEST + 1)), Request("")]
-    answers = tool.run([*asked, Request("harbour", text=shown)])
+    questions = ("Where is the harbour?", "zzz", "x" * (LONGEST + 1), "")
+    asked = [ToolRequest(question) for question in questions]
+    answers = tool.run([*asked, ToolRequest("harbour", text=shown)])
     assert answers[1:4] == [None] * 3
     lm = load(tiny_model)
     # The tiny model answers nonsense: what it was given decides.
@@ -73,10 +74,10 @@ def test_an_extractive_model_points_at_the_answer(tmp_path: Path) -> None:
     settings = {"model": str(folder), "passages": 2}
     tool = make("question_answering", corpus(tmp_path / "corpus"), settings)
     asked = [
-        Request("Where is the harbour?"),
-        Request("zzz"),
-        Request("x" * (LONGEST + 1)),
-        Request("the museum"),
+        ToolRequest("Where is the harbour?"),
+        ToolRequest("zzz"),
+        ToolRequest("x" * (LONGEST + 1)),
+        ToolRequest("the museum"),
     ]
     texts = ["The harbour museum opened in 1994.", "Boats lie in the harbour."]
     found = reader.spans([(asked[0].input, f"Harbour > {text}") for text in texts])

@@ -22,7 +22,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params import validate
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.lexical import LexicalIndex
-from nightjar.tools import Call, Request, Text, Toolbox, make, names
+from nightjar.tools import Call, Text, Toolbox, ToolRequest, make, names
 from nightjar.tools.machine_translation import MachineTranslation
 from nightjar.tools.passages import PassageSearch
 from nightjar.tools.registry import BUILT_IN, call_text, check
@@ -34,7 +34,7 @@ from tests.in_process import captured
 Installed = Callable[..., None]
 
 MODULE = """
-from nightjar.core.config import Model
+from nightjar.core.config import StrictModel
 from nightjar.tools import Tool
 
 class Thesaurus(Tool):
@@ -46,7 +46,7 @@ class Thesaurus(Tool):
     def run(self, asked):
         return [self.words.get(request.input) for request in asked]
 
-class Loud(Model):
+class Loud(StrictModel):
     loud: bool = False
 
 class Plain(Tool):
@@ -121,7 +121,7 @@ def test_own_tools(installed: Installed) -> None:
 
 
 def test_a_setting_is_read_and_a_wrong_one_is_one_line() -> None:
-    assert make("calculator", None, {"lenient": True}).run([Request("1,000 * 5%")]) == ["50"]
+    assert make("calculator", None, {"lenient": True}).run([ToolRequest("1,000 * 5%")]) == ["50"]
     with pytest.raises(NightjarError, match=r"tools\.all\.calculator\.lenient = 'yes' is not"):
         make("calculator", None, {"lenient": "yes"})
 
@@ -150,7 +150,7 @@ def test_a_package_adds_a_tool(installed: Installed, tmp_path: Path) -> None:
     tool = make("thesaurus", tmp_path / "words.txt")
     assert (tool.name, tool.uses, tool.suits(Text("x"), 0.5)) == ("Thesaurus", frozenset(), "every text")
     assert make("plain", None, {"loud": True}).version == "1 True"
-    assert tool.run([Request("big"), Request("small")]) == ["large", None]
+    assert tool.run([ToolRequest("big"), ToolRequest("small")]) == ["large", None]
     assert call_text("Plain(hello)", None) == "hello"
     with pytest.raises(NightjarError, match=f"available are {', '.join(CALL_NAMES.values())}, Plain"):
         installed(("plain", "my_tools:Plain"))
@@ -180,7 +180,7 @@ def test_a_broken_entry_point_is_one_line_and_leaves_the_others_alone(
         make("broken")
     line = str(caught.value)
     assert "\n" not in line and "broken" in line and told in line
-    assert make("calculator").run([Request("1 + 1")]) == ["2"]
+    assert make("calculator").run([ToolRequest("1 + 1")]) == ["2"]
     assert call_text("Calculator(1 + 1)", None) == "2"
 
 

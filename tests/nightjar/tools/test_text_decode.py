@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from nightjar.tools import Request, Tool, Toolbox
+from nightjar.tools import Tool, Toolbox, ToolRequest
 from nightjar.tools.text_decode import CALL_TOKENS, WrittenText, answer
 from nightjar.tools.toolbox import Answered, Executed
 
@@ -16,7 +16,7 @@ class Doubler(Tool):
 
     name, version = "Double", "1"
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
         return [str(2 * int(one.input)) if one.input.isdigit() else None for one in asked]
 
 

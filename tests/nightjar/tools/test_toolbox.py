@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.tools import Call, Request, Tool, Toolbox, find, remove, write
+from nightjar.tools import Call, Tool, Toolbox, ToolRequest, find, remove, write
 from nightjar.tools import toolbox as module
 
 DAY = date(2023, 1, 30)
@@ -24,10 +24,10 @@ class Any_(Tool):
 
     name, version = "A", "1"
 
-    def __init__(self, answer: Callable[[Request], Any], uses: frozenset[str] = frozenset()) -> None:
-        self.answer, self.uses, self.batches = answer, uses, list[list[Request]]()
+    def __init__(self, answer: Callable[[ToolRequest], Any], uses: frozenset[str] = frozenset()) -> None:
+        self.answer, self.uses, self.batches = answer, uses, list[list[ToolRequest]]()
 
-    def run(self, asked: Sequence[Request]) -> list[str | None]:
+    def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
         self.batches.append(list(asked))
         return [self.answer(request) for request in asked]
 
@@ -44,8 +44,8 @@ def release() -> Iterator[threading.Event]:
     event.set()
 
 
-def hanging(inputs: set[str], release: threading.Event) -> Callable[[Request], str]:
-    def answer(request: Request) -> str:
+def hanging(inputs: set[str], release: threading.Event) -> Callable[[ToolRequest], str]:
+    def answer(request: ToolRequest) -> str:
         if request.input in inputs:
             release.wait(60)
         return request.input.upper()
@@ -68,7 +68,7 @@ def test_results_are_in_order_and_each_input_is_run_once(inputs: list[str]) -> N
 def test_what_is_asked_while_a_tool_runs_is_its_next_batch(release: threading.Event) -> None:
     started = threading.Event()
 
-    def answer(request: Request) -> str:
+    def answer(request: ToolRequest) -> str:
         started.set()
         release.wait(60)
         return request.input
@@ -120,7 +120,7 @@ def test_rubbish_is_no_result(rubbish: Any) -> None:
 @pytest.mark.parametrize("rubbish", [None, "abc", [], ["a"], {"a": 1}, 3])
 def test_a_batch_that_is_no_list_of_its_length_is_run_one_by_one(rubbish: Any) -> None:
     class Batches(Any_):
-        def run(self, asked: Sequence[Request]) -> list[str | None]:
+        def run(self, asked: Sequence[ToolRequest]) -> list[str | None]:
             return super().run(asked) if len(asked) == 1 else rubbish
 
     tool = Batches(lambda request: request.input)
@@ -172,7 +172,7 @@ def test_whatever_a_tool_raises_costs_its_call_only(
 ) -> None:
     caplog.set_level(logging.WARNING, logger="nightjar")
 
-    def answer(request: Request) -> str:
+    def answer(request: ToolRequest) -> str:
         if request.input in "bd":
             raise error(f"cannot do {request.input}")
         return request.input

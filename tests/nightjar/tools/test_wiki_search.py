@@ -17,7 +17,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.search.lexical import LexicalIndex
 from nightjar.search.words import words
-from nightjar.tools import Call, Request, Toolbox, make, passages
+from nightjar.tools import Call, Toolbox, ToolRequest, make, passages
 from nightjar.tools.passages import PassageSearch
 from nightjar.tools.wiki_search import SNIPPET_WORDS, WikiSearch, snippet
 
@@ -53,7 +53,12 @@ def corpus(folder: Path, passages: Sequence[tuple[str, str]] = PASSAGES) -> Path
 @pytest.mark.parametrize("make_resource", [index, corpus])
 def test_results_by_hand(tmp_path: Path, make_resource: Any) -> None:
     tool = make("wiki_search", make_resource(tmp_path / "resource"))
-    asked = [Request("museum"), Request("pens pencils"), Request("nothing like it"), Request("")]
+    asked = [
+        ToolRequest("museum"),
+        ToolRequest("pens pencils"),
+        ToolRequest("nothing like it"),
+        ToolRequest(""),
+    ]
     assert tool.run(asked) == [
         "Harbour > The harbour museum opened in 1994.",
         "Boxes of pens and pencils are sold here.",
@@ -61,11 +66,11 @@ def test_results_by_hand(tmp_path: Path, make_resource: Any) -> None:
         None,
     ]
     # A document does not find itself.
-    own = Request("harbour museum", text="Yesterday. The harbour museum opened in 1994. It was full.")
+    own = ToolRequest("harbour museum", text="Yesterday. The harbour museum opened in 1994. It was full.")
     assert tool.run([own]) == ["Harbour > Boats lie in the harbour."]
     toolbox = Toolbox([tool])
     assert toolbox.run([Call("WikiSearch", "harbour museum")], text=own.text) == tool.run([own])
-    assert toolbox.run([Call("WikiSearch", "harbour museum")]) == tool.run([Request("harbour museum")])
+    assert toolbox.run([Call("WikiSearch", "harbour museum")]) == tool.run([ToolRequest("harbour museum")])
 
 
 TEXTS = st.lists(st.text(st.sampled_from("abc "), min_size=1, max_size=8), min_size=1, max_size=30)
@@ -87,7 +92,7 @@ def test_the_first_of_the_whole_ranking_that_is_not_contained(
     tool = WikiSearch(PassageSearch(table, index, "1"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passages, "DEPTH", 2)
-        found = tool.run([Request(query, text=text)])
+        found = tool.run([ToolRequest(query, text=text)])
     assert found == [None if wanted is None else snippet("", texts[wanted])]
 
 
@@ -108,7 +113,7 @@ def test_an_answer_below_the_lead_is_found(tmp_path: Path, make_resource: Any) -
     tool = make(
         "wiki_search", make_resource(tmp_path / "x", [("Skerry", text) for text in [*given, "Other"]])
     )
-    assert "keeper of Skerry was Ada Brock." in str(tool.run([Request("lighthouse keeper")]))
+    assert "keeper of Skerry was Ada Brock." in str(tool.run([ToolRequest("lighthouse keeper")]))
 
 
 @pytest.mark.parametrize("make_resource", [index, corpus])
@@ -121,9 +126,11 @@ def test_of_the_first_document_the_passage_with_the_words_that_its_title_lacks(
     article = f"{' '.join(lead.split()[:100])} {end}"
     given = [" ".join(article.split()[:100]), end] if make_resource is index else [article]
     tool = make("wiki_search", make_resource(tmp_path / "x", [("Ada Brock", text) for text in given]))
-    assert "born in Norwood" in str(tool.run([Request("Ada Brock was born in")]))
-    assert "born in Norwood" in str(tool.run([Request("birthplace of Ada Brock")]))  # equal: the earlier one
-    assert tool.run([Request("Ada Brock in the end")]) == ["Ada Brock > In the end."]
+    assert "born in Norwood" in str(tool.run([ToolRequest("Ada Brock was born in")]))
+    assert "born in Norwood" in str(
+        tool.run([ToolRequest("birthplace of Ada Brock")])
+    )  # equal: the earlier one
+    assert tool.run([ToolRequest("Ada Brock in the end")]) == ["Ada Brock > In the end."]
 
 
 def test_the_version_follows_what_is_searched(tmp_path: Path) -> None:
@@ -148,7 +155,7 @@ def test_the_evidence_of_real_facts_is_found(real_data: Path, tmp_path: Path) ->
     evidence = [(row["sub_label"], row["evidences"][0]["snippet"]) for row in rows]
     tool = make("wiki_search", corpus(tmp_path / "corpus", evidence))
     asked = rows[:300]
-    results = tool.run([Request(f"{row['sub_label']} was born in") for row in asked])
+    results = tool.run([ToolRequest(f"{row['sub_label']} was born in") for row in asked])
     # Measured 296 and 295, and where nothing is cut 292 and 291: several people have one name.
     named = sum(
         str(found).startswith(f"{row['sub_label']} > ") for row, found in zip(asked, results, strict=True)

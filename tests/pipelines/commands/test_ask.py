@@ -12,7 +12,7 @@ import pytest
 
 from nightjar.params.search import Index
 from nightjar.predict import ask as asking
-from nightjar.tools import Request, make
+from nightjar.tools import ToolRequest, make
 from pipelines.cli import main
 from stages.index.build import build
 from tests.conftest import ROOT
@@ -102,7 +102,7 @@ def test_calls_are_shown_as_they_happen(script: list[Script], capsys: pytest.Cap
 def test_a_call_without_a_result_is_shown_as_such(
     script: list[Script], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def none(self: Any, asked: list[Request]) -> list[None]:
+    def none(self: Any, asked: list[ToolRequest]) -> list[None]:
         return [None] * len(asked)
 
     monkeypatch.setattr("nightjar.tools.calculator.Calculator.run", none)

@@ -126,7 +126,7 @@ def test_only_the_end_of_a_long_history_is_read(tmp_path: Path) -> None:
 def test_a_stage_writes_a_line_unless_it_fails_or_its_driver_writes_it(
     workdir: Path, monkeypatch: pytest.MonkeyPatch, timed: str, error: Exception | None, lines: int
 ) -> None:
-    def run(stage: harness.Stage) -> None:
+    def run(stage: harness.StageRun) -> None:
         stage.count(7, 7)
         if error:
             raise error

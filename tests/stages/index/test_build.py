@@ -18,7 +18,7 @@ from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools.passages import PassageSearch
-from nightjar.tools.tool import Request
+from nightjar.tools.tool import ToolRequest
 from stages.index import build as build_module
 from stages.index.build import build
 from stages.retrieve.retriever import Retriever
@@ -134,7 +134,7 @@ def test_a_sentence_of_ten_thousand_words_is_cut(encoder: Path, tmp_path: Path) 
 def test_tools_and_evidence_use_the_same_index(settings: Index, encoder: Path, tmp_path: Path) -> None:
     write_corpus(tmp_path / "corpus", TEXTS)
     build(tmp_path / "corpus", encoder, tmp_path / "index", settings, 1)
-    found = PassageSearch.load(tmp_path / "index").find(Request("eggs ground.", "a question"), 1)
+    found = PassageSearch.load(tmp_path / "index").find(ToolRequest("eggs ground.", "a question"), 1)
     assert found[0].title == "On nests" and "ground." in found[0].text
     for kind in ("dense", "bm25", "hybrid"):
         retriever = Retriever(tmp_path / "index", encoder, kind)

@@ -9,7 +9,7 @@ import pytest
 
 from nightjar.core.contracts import DOCUMENTS, PASSAGES
 from nightjar.core.tables import ArtifactWriter, read_rows
-from nightjar.tools import Request, make
+from nightjar.tools import ToolRequest, make
 from tests import shard_project
 from tests.in_process import run_stage
 from tests.questions import question, write_questions
@@ -42,7 +42,7 @@ def test_tools_search_another_corpus_of_which_nothing_was_encoded(project: Path)
     assert (facts["dense"], facts["encoder"]) == ("none", {})
     assert facts["inputs"][0] == "data/knowledge"
     tool = make("wiki_search", project / "data/index")
-    assert tool.run([Request("moths"), Request("pens")]) == [f"Nightjar > {MOTHS}", None]
+    assert tool.run([ToolRequest("moths"), ToolRequest("pens")]) == [f"Nightjar > {MOTHS}", None]
     done = run_stage("augment", "wiki_search", cwd=project)
     assert done.returncode == 0, done.stderr
     facts = json.loads((project / "data/metrics/augment-wiki_search.json").read_text())

@@ -17,7 +17,7 @@ from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
-from stages._runtime.stage import Stage
+from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run
 from tests.conftest import ROOT
 from tests.killing import units_added
@@ -47,10 +47,10 @@ def project(folder: Path, model: Path, instances: int = 5, **changes: Any) -> Pa
     return folder
 
 
-def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> Stage:
+def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> StageRun:
     """Run the stage in this process, which saves the seconds of importing torch."""
     patch.chdir(folder)
-    stage = Stage(f"predict@{item}", params.load())
+    stage = StageRun(f"predict@{item}", params.load())
     run(stage)
     return stage
 

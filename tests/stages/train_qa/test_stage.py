@@ -21,7 +21,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
 from nightjar.models import extractive_reader
 from nightjar.models.directory.weights import verify_checksum, write_checksums
-from stages._runtime.stage import Stage
+from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run as predict
 from stages.train_qa import fit
 from stages.train_qa.__main__ import run as train
@@ -89,8 +89,8 @@ def configure(**changes: Any) -> None:
     Path("params.yaml").write_text(json.dumps(values))
 
 
-def finish(run: Callable[[Stage], None], name: str) -> Stage:
-    stage = Stage(name, params.load())
+def finish(run: Callable[[StageRun], None], name: str) -> StageRun:
+    stage = StageRun(name, params.load())
     run(stage)
     return stage
 

@@ -19,7 +19,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
 from nightjar.models.directory.weights import write_checksums
-from stages._runtime.stage import Stage
+from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run as predict
 from stages.train_reader.__main__ import run as train
 from tests import tiny_models
@@ -118,8 +118,8 @@ def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
 FEW: dict[str, Any] = {"max_steps": 10, "evaluate_every": 5}
 
 
-def finish(run: Callable[[Stage], None], name: str) -> Stage:
-    stage = Stage(name, params.load())
+def finish(run: Callable[[StageRun], None], name: str) -> StageRun:
+    stage = StageRun(name, params.load())
     run(stage)
     return stage
 
