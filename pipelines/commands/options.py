@@ -79,10 +79,10 @@ def _benchmarks() -> list[str]:
     return registry.names()
 
 
-def _named(benchmark: str) -> str:
+def _named(benchmark: str | None) -> str | None:
     from nightjar.benchmarks import own_task, registry
 
-    if not benchmark.endswith(own_task.SUFFIXES):
+    if benchmark is None or not benchmark.endswith(own_task.SUFFIXES):
         return benchmark
     # These commands compare answers that are there: no row becomes a prompt for a server.
     return registry.add(Path(benchmark), allow_outside=True).name
@@ -107,13 +107,19 @@ jobs_option = click.option(
     show_default="rebuild.jobs of params.yaml, else 2",
     help="Stages at once.",
 )
-benchmark_option = click.option(
-    "--benchmark",
-    required=True,
-    cls=Listed,
-    names=_benchmarks,
-    callback=lambda ctx, param, value: _named(value),
-)
+
+
+def _benchmark_option(required: bool) -> Decorator:
+    return click.option(
+        "--benchmark",
+        required=required,
+        cls=Listed,
+        names=_benchmarks,
+        callback=lambda ctx, param, value: _named(value),
+    )
+
+
+benchmark_option, optional_benchmark_option = _benchmark_option(True), _benchmark_option(False)
 references_option = click.option(
     "--references",
     type=FILE,

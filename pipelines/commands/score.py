@@ -20,6 +20,7 @@ from nightjar.core import paths
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.params.predict import PLAIN
+from pipelines.commands.compare_runs import compare_sources, print_runs, run_options, run_rows
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
     FILE,
@@ -28,6 +29,7 @@ from pipelines.commands.options import (
     Listed,
     benchmark_option,
     encoder_option,
+    optional_benchmark_option,
     printed,
     references_option,
     samples_option,
@@ -207,15 +209,31 @@ def _line(benchmark: str, metric: str, cell: Mapping[str, Any]) -> dict[str, Any
     }
 
 
+def _print_comparison(result: dict[str, Any]) -> None:
+    (print_runs if "runs" in result else _print_differences)(result)
+
+
+def _comparison_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return run_rows(result) if "runs" in result else difference_rows(result)
+
+
 @click.command()
-@benchmark_option
-@click.option("--a", "a", required=True, type=FILE, help=PREDICTIONS)
-@click.option("--b", "b", required=True, type=FILE, help="The predictions of the other system.")
+@optional_benchmark_option
+@click.option("--a", "a", type=FILE, help=f"A run, or with --benchmark predictions: {PREDICTIONS}")
+@click.option("--b", "b", type=FILE, help="The run or the predictions of the other system.")
+@run_options
 @references_option
 @samples_option(1)
-@printed(_print_differences, difference_rows)
-def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: int) -> dict[str, Any]:
-    """Compare two prediction sets on the same instances: a minus b.
+@printed(_print_comparison, _comparison_rows)
+def compare(
+    benchmark: str | None,
+    a: Path | None,
+    b: Path | None,
+    references: Path | None,
+    samples: int,
+    **options: Any,
+) -> dict[str, Any]:
+    """Compare two prediction sets on the same instances, or runs of any harness: a minus b.
 
     Differences are in the units of their metrics. They have 95% bootstrap intervals over pairs, and the
     two-sided p of a permutation test; n<20 stands for fewer than 20 instances. A difference is significant
@@ -224,12 +242,25 @@ def compare(benchmark: str, a: Path, b: Path, references: Path | None, samples: 
     alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse,
     equal.
 
+    Without --benchmark, runs are compared: samples of lm-evaluation-harness, logs of inspect_ai, or folders
+    of nightjar evaluate (docs/harnesses.md). No project is needed. The p of runs are corrected by Holm's
+    method.
+
     \b
     Example:
       nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
       nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
       nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
+      nightjar compare --a results/mine --b results/theirs --html comparison
     """
+    if benchmark is None:
+        if references:
+            raise click.UsageError("--references goes with --benchmark")
+        return compare_sources([path for path in (a, b) if path], samples=samples, **options)
+    if any(options.values()):
+        raise click.UsageError("--run, --common, --any-prompt and --html compare runs: leave --benchmark out")
+    if not a or not b:
+        raise click.UsageError("--benchmark needs --a and --b")
     for path in (a, b):
         _check_predictions(path, benchmark)
     references = references or evaluation.questions(a, benchmark)

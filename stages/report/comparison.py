@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import registry
+from nightjar.benchmarks import registry, score_table
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
 from nightjar.benchmarks.mean_verdicts import judge_all
@@ -169,11 +169,10 @@ def lines(comparison: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """The numbers as texts, the significant changes first, then other changes."""
     rows = sorted(comparison["numbers"], key=lambda row: (VERDICTS.index(row["verdict"]), not row["value"]))
     for row in rows:
-        card = registry.load_benchmark(row["benchmark"])
-        metric = card.metric(row["metric"])
+        metric = _metric(row)
         yield {
-            "benchmark": card.title,
-            "track": card.track_title(row["track"]),
+            "benchmark": _title(row["benchmark"]),
+            "track": score_table.track_title(row),
             "system": row["system"],
             "metric": numbers.heading(metric),
             "n": numbers.count(row["n"]),
@@ -192,33 +191,50 @@ def lines(comparison: Mapping[str, Any]) -> Iterator[dict[str, str]]:
         }
 
 
+def _metric(row: Mapping[str, Any]) -> Metric:
+    """Return the metric of a row; that of another harness has its `unit` beside it."""
+    if row["benchmark"] in registry.names():
+        for metric in registry.load_benchmark(row["benchmark"]).metrics:
+            if metric.name == row["metric"]:
+                return metric
+    if row.get("unit") == "%":
+        return Metric(row["metric"], row["metric"])
+    return Metric(row["metric"], row["metric"], range=(0.0, 1.0), scale=1.0)
+
+
+def _title(benchmark: str) -> str:
+    """Return the title of a benchmark, or the name of a task of another harness."""
+    return registry.load_benchmark(benchmark).title if benchmark in registry.names() else benchmark
+
+
 def other_prompts(comparison: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each system that was asked in another way."""
     for row in comparison["prompts"]:
         yield f"The prompts of {row['system']} differ. before: {row['before']}; now: {row['now']}."
 
 
-def files(comparison: Mapping[str, Any], against: str) -> dict[str, str]:
-    """The page of a comparison, and its values as JSON."""
+def files(comparison: Mapping[str, Any], against: str, about: Sequence[str] = ()) -> dict[str, str]:
+    """The page of a comparison, and its values as JSON; the lines `about` come first."""
     site, explanation = Site(), (
         "The first metrics of every track and system, now and before, on the same instances. p is that of a paired "
         "permutation test; for the mean of several tasks, instances are swapped within a task. It is corrected for the "
         "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
         f"{ALPHA:g}."
     )  # fmt: skip
-    about = [
+    introduction = [
         Paragraph(f"**{_verdict(comparison)}**"),
+        *map(Paragraph, about),
         Paragraph(explanation),
         *(Paragraph(f"**{text}**") for text in other_prompts(comparison)),
     ]
     page_sections = [
-        Section("about", "", about),
+        Section("about", "", introduction),
         Section("changed", "What changed", _lines(list(lines(comparison)))),
     ]
     counts = [
         ReportRow(
             (
-                registry.load_benchmark(row["benchmark"]).title,
+                _title(row["benchmark"]),
                 row["system"],
                 *(numbers.count(row[it]) for it in ("n", "changed")),
             )
@@ -282,8 +298,7 @@ def _examples(answer_rows: Sequence[Mapping[str, Any]]) -> list[Block]:
             for it in row["examples"]
         ]
         if tables:
-            benchmark_title = registry.load_benchmark(row["benchmark"]).title
-            title = f"{benchmark_title}, {row['system']}: {len(tables)} of {row['changed']:,}"
+            title = f"{_title(row['benchmark'])}, {row['system']}: {len(tables)} of {row['changed']:,}"
             folds.append(
                 Fold(f"{title} changed answers, those whose score changed most", tables, open=not folds)
             )
