@@ -110,7 +110,7 @@ def aggregate(card: Benchmark, scores: Sequence[SystemScores], bootstrap: Bootst
 
 
 def aligned(ours: SystemScores, theirs: SystemScores) -> SystemScores:
-    """`theirs` in the order of the instances of `ours`. Raises NightjarError if they are not the same instances."""
+    """`theirs` in the order of the instances of `ours`."""
     places = {key.instance: place for place, key in enumerate(theirs.keys)}
     if len(ours.keys) != len(theirs.keys) or any(key.instance not in places for key in ours.keys):
         what = f"{ours.system} and {theirs.system} were not scored on the same instances"

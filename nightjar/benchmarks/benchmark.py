@@ -140,7 +140,7 @@ class Benchmark(QuestionSet):
         return track not in self.tasks and any(track == metric.name for metric in self.metrics)
 
     def metric(self, name: str) -> Metric:
-        """Return the metric of that name. Raises NightjarError if there is none."""
+        """Return the metric of that name."""
         for metric in self.metrics:
             if metric.name == name:
                 return metric

@@ -107,7 +107,7 @@ def opened(
 ) -> Iterator[tuple[Sources, list[Refused]]]:
     """Open the sources of a benchmark's questions: an artifact, or files that are read into a temporary one.
 
-    The list has the rows that were refused. Raises NightjarError as `rows_of`, and if no row can be used.
+    The list has the rows that were refused.
     """
     if is_ingested(data):
         yield Sources(data, split or data), []
@@ -146,9 +146,8 @@ def write_questions(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Write the artifact with the questions of a benchmark; return the numbers of each side and of each test task.
 
-    `code` is what the benchmark is made of: its digest is in the artifact, so that what depends on the
-    questions depends on it. Without `training` the artifact has the test side alone. Raises NightjarError if a side
-    has no question.
+    `code` is what the benchmark is made of: its digest is in the artifact, so that what depends on the questions
+    depends on it. Without `training` the artifact has the test side alone.
     """
     sides: dict[str, list[Question]] = {side: [] for side in SIDES}
     sides["test"] += benchmark.questions(sources, settings, seed)

@@ -49,10 +49,7 @@ def read(folder: Path) -> EvaluationRecord:
 
 
 def predictions(path: Path, benchmark: str) -> Path:
-    """The predictions of a benchmark if `path` is the folder of an evaluation; any other path as it is.
-
-    Raises NightjarError if the evaluation does not have them.
-    """
+    """The predictions of a benchmark if `path` is the folder of an evaluation; any other path as it is."""
     if not (path / RECORD).is_file():
         return path
     folder = path / paths.PREDICTIONS / benchmark / read(path).name
@@ -107,7 +104,7 @@ def write_subset(
 ) -> dict[str, int]:
     """Write an artifact with some test questions of the artifact `source`; returns how many each task has.
 
-    Training and dev questions are those of `source`. Raises NightjarError if `source` is missing or damaged.
+    Training and dev questions are those of `source`.
     """
     # Here, not above: Parquet takes long to load, and `nightjar compare` looks for an evaluation's files without it.
 

@@ -44,7 +44,7 @@ def read_references(card: Benchmark, path: Path | None) -> list[Question]:
 
     From JSON Lines in the card's form, or what its readers read; or from an artifact with a table of questions (None:
     that of the stage questions). A row without a track has the track "default", or where each task is a track, its
-    task. Raises NightjarError, with file and line, for broken lines and ids that are no texts or occur twice.
+    task.
     """
     if path is None or path.is_dir():
         return read_questions(path or paths.QUESTIONS / card.name)
@@ -83,8 +83,7 @@ def read_answers(card: QuestionSet, path: Path, questions: Sequence[Question]) -
 
     From JSON Lines in the card's form, from a leaderboard's file NAME.csv, from an artifact of the stage predict, or,
     named like a baseline of the card, what that baseline answers to the questions of the stage questions. Of a
-    leaderboard's file, tasks without references are skipped. Raises NightjarError for broken lines, and for
-    ids that are no texts, occur twice or belong to no reference.
+    leaderboard's file, tasks without references are skipped.
     """
     baselines = card.baselines(question_registry.settings(card, {}))
     if str(path) in baselines and not path.exists():
@@ -172,8 +171,7 @@ def write_references(card: QuestionSet, path: Path, questions: Path | None = Non
 
     A line has id, references, task, and where the card has them category and track, and the texts that the card's
     `files.context_parts` names. A question without references has no line. An id that occurs in several tasks is
-    written as TASK:ID if the card's ids must be unique. The file is written whole or not at all. Raises NightjarError
-    if there are no questions, or `path` must not be written (`core.files.check_output`).
+    written as TASK:ID if the card's ids must be unique. The file is written whole or not at all.
     """
     source = questions or paths.QUESTIONS / card.name
     check_output(path, [source])
@@ -207,8 +205,7 @@ def _key_of(card: QuestionSet) -> tuple[str, ...]:
 def json_lines(path: Path, form: str, key: Sequence[str] = ("id",)) -> Iterator[tuple[str, Row]]:
     """For each line that is not blank, its place and its object, whose `key` is of texts and did not occur before.
 
-    `form` says what a line should be. A byte order mark is skipped. A pipe is read like a file. Raises NightjarError
-    for a line that is not such an object in strict JSON (`core.json_text.parse`), and for a device or a folder.
+    `form` says what a line should be. A byte order mark is skipped. A pipe is read like a file.
     """
     seen: dict[Any, int] = {}
     named = itemgetter(*key)

@@ -48,7 +48,7 @@ class Question(NamedTuple):
         return self.task_id, self.id
 
     def row(self) -> dict[str, Any]:
-        """The row of contracts.QUESTIONS. Raises NightjarError if a part is no JSON value."""
+        """The row of contracts.QUESTIONS."""
         return {
             "benchmark": self.benchmark,
             "track": self.track,

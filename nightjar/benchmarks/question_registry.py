@@ -16,7 +16,7 @@ REGISTRY = "nightjar.benchmarks.registry"
 
 
 def load_question_set(name: str) -> QuestionSet:
-    """Return the question set of that benchmark. Raises NightjarError as `registry.load_benchmark`."""
+    """Return the question set of that benchmark."""
     if name in OWN:
         question_set: QuestionSet = import_module(f"{OWN[name]}.questions").QUESTION_SET
         return question_set
@@ -31,6 +31,6 @@ def benchmark_names() -> list[str]:
 
 
 def settings(benchmark: QuestionSet, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
-    """Check the benchmark's own keys in the group `benchmarks` of the parameters. Raises NightjarError."""
+    """Check the benchmark's own keys in the group `benchmarks` of the parameters."""
     with calling(f"benchmark {benchmark.name}", "its settings cannot be checked"):
         return checked(benchmark.Settings, dict(values), where, "benchmarks", benchmark.name)

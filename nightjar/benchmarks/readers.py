@@ -32,7 +32,7 @@ class FileReaders:
 
 
 def read_own_references(readers: FileReaders, path: Path, form: str) -> list[Question]:
-    """The questions of a file. Raises NightjarError if there is none, an id occurs twice, or the reader refuses it.
+    """The questions of a file.
 
     `form` says what the file should hold.
     """
@@ -44,7 +44,7 @@ def read_own_references(readers: FileReaders, path: Path, form: str) -> list[Que
 
 
 def once(rows: Iterable[tuple[str, str, T]]) -> Iterator[tuple[str, str, T]]:
-    """The rows of place, id and value. Raises NightjarError at an id that occurs twice."""
+    """The rows of place, id and value; an id that occurs twice is refused."""
     seen = set()
     for where, id, value in rows:
         if id in seen:

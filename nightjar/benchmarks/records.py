@@ -15,7 +15,7 @@ from nightjar.core.tables import read_rows
 
 
 def read_questions(path: Path) -> list[Question]:
-    """The questions of an artifact of the stage questions. Raises NightjarError if it is missing or damaged."""
+    """The questions of an artifact of the stage questions."""
     return questions_of(read_rows(path, contracts.QUESTIONS))
 
 

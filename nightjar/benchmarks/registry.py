@@ -116,7 +116,7 @@ def place(name: str) -> str:
 
 
 def settings(benchmark: Benchmark, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
-    """Check the benchmark's own keys in the group `benchmarks` of the parameters. Raises NightjarError."""
+    """Check the benchmark's own keys in the group `benchmarks` of the parameters."""
     with plugins.calling(place(benchmark.name), "its settings cannot be checked"):
         return checked(benchmark.Settings, dict(values), where, "benchmarks", benchmark.name)
 
@@ -182,8 +182,7 @@ _COLUMNS = ("n", "metric")
 def instance_of(kind: Any, name: str, where: str) -> Benchmark:
     """Make the benchmark of that name from the class of another package, which is at the place `where`.
 
-    What its methods raise names the place. Raises NightjarError if it is no class of a benchmark, cannot be made, or
-    has a field that is wrong.
+    What its methods raise names the place.
     """
     if not (isinstance(kind, type) and issubclass(kind, Benchmark)):
         raise NightjarError("it is no benchmark", where, "name a subclass of nightjar.benchmarks.Benchmark")

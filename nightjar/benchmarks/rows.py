@@ -78,7 +78,7 @@ def lines(path: Path, *kinds: str) -> Iterator[tuple[int, bytes]]:
 def files_of(
     folder: Path, name: str, patterns: tuple[str, ...], of: str = "", example: str = ""
 ) -> list[Path]:
-    """The files of the patterns in folder/name, sorted. Raises NightjarError if there is none."""
+    """The files of the patterns in folder/name, sorted."""
     files = sorted(path for pattern in patterns for path in (folder / name).glob(pattern))
     if not files:
         what = f"no files {' or '.join(patterns)}{of}"
@@ -90,8 +90,7 @@ def rows(path: Path) -> Iterator[SourceRow]:
     """The rows of a file NAME.jsonl, .json, .csv or .tsv as JSON objects.
 
     A file .json is one object, a list, an object of objects by id (each gets its id as `id`), or JSON Lines. The keys
-    of a table are its column names in lower case. A file .tsv has no quoting. Raises NightjarError if the file cannot
-    be read, a column occurs twice, or a quote of a file .csv is not closed.
+    of a table are its column names in lower case. A file .tsv has no quoting.
     """
     if path.suffix in TABLES:
         return _table(path)
@@ -146,7 +145,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def json_value(path: Path) -> Any:
-    """The value of a JSON file. Raises NightjarError if the file cannot be read."""
+    """The value of a JSON file."""
     try:
         return exact(read_bytes(path))
     except NotJson as error:
@@ -154,7 +153,7 @@ def json_value(path: Path) -> Any:
 
 
 def json_list(path: Path) -> Iterator[SourceRow]:
-    """The objects of a JSON file that holds a list. Raises NightjarError if the file cannot be read or has no list."""
+    """The objects of a JSON file that holds a list."""
     values = json_value(path)
     if not isinstance(values, list):
         raise NightjarError("not a JSON list", path, FIX)
@@ -168,10 +167,7 @@ def objects(values: Iterable[Any]) -> Iterator[SourceRow]:
 
 
 def json_lines(path: Path) -> Iterator[SourceRow]:
-    """The objects of a file of JSON Lines; a line of something else has a fault, and blank lines are skipped.
-
-    Raises NightjarError if the file cannot be read.
-    """
+    """The objects of a file of JSON Lines; a line of something else has a fault, and blank lines are skipped."""
     for number, line in lines(path):
         yield json_row(number, line)
 

@@ -320,9 +320,8 @@ def analyse(
 ) -> dict[str, Any]:
     """Return what the analysis `name` of a benchmark gives for a file and its references.
 
-    Without `references` they are those of the stage questions.
-    {"benchmark", "analysis", "title", "rows": [one table], and what else the analysis gives}. Raises NightjarError for
-    an unknown benchmark or analysis, for an encoder that it does not use, and for what its reader refuses.
+    Without `references` they are those of the stage questions. {"benchmark", "analysis", "title", "rows": [one table],
+    and what else the analysis gives}.
     """
     card = registry.load_benchmark(benchmark)
     analyses = {one.name: one for one in card.analyses}

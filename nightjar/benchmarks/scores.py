@@ -121,11 +121,7 @@ def nothing_to_score(
 
 
 def _checked_parts(benchmark: Benchmark, questions: Sequence[Question], arrays: Any) -> dict[str, Floats]:
-    """Return the arrays that a benchmark's `score` gives as floats.
-
-    Raises NightjarError naming its package unless each has one number a question, finite or NaN, and every metric has
-    its parts.
-    """
+    """Return the arrays that a benchmark's `score` gives as floats."""
 
     def refuse(what: str, fix: str) -> NoReturn:
         raise NightjarError(f"score gives {what}", registry.place(benchmark.name), fix)

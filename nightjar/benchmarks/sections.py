@@ -212,7 +212,7 @@ class Evaluated:
     reads: Callable[[Path], None]
 
     def predictions(self, system: str, columns: list[str]) -> list[dict[str, Any]]:
-        """Columns of the rows of contracts.PREDICTIONS. Raises NightjarError if the table is missing."""
+        """Columns of the rows of contracts.PREDICTIONS."""
         # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
 
         source = self.folder / paths.PREDICTIONS / self.card.name / system

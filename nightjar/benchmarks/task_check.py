@@ -18,7 +18,7 @@ def check_task_file(path: Path, *, allow_outside: bool = False) -> dict[str, Any
 
     "faults" have line, what and fix; "rejected" file, row, id, reason and raw of what is refused; "errors" is the
     number of both. "cross_lingual" counts the questions whose rouge_l takes the cross-lingual tokens. `allow_outside`
-    as in `own_task.read`. Raises NightjarError if the file is no YAML.
+    as in `own_task.read`.
     """
     file, _, faults = own_task.read(path, allow_outside=allow_outside)
     rejected: list[dict[str, Any]] = []

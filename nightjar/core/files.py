@@ -66,8 +66,8 @@ def check_output(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Check, before any work, that a file the user named as an output may be written. `inputs` are the files and
     folders that the command reads.
 
-    Only an ordinary file is replaced, and none that is an input or lies in a folder that is one. A character device
-    and a pipe are written through. Raises NightjarError for anything else, and for a place that cannot be written.
+    Only an ordinary file is replaced, and none that is an input or lies in a folder that is one. A character device and
+    a pipe are written through.
     """
     try:
         path_kind = kind(path)

@@ -343,7 +343,7 @@ def among(contract: Table, column: str, values: Iterable[Any]) -> pc.Expression:
 
 
 def batches(path: AnyPath, contract: Table, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The table's record batches one after another, for tables too large to hold. Raises NightjarError as `read`."""
+    """The table's record batches one after another, for tables too large to hold."""
     parts = _parts(path, contract)
     dataset = _dataset(parts, contract, columns)
     with _reading(parts):

@@ -34,8 +34,6 @@ BUILT_IN = {
 def backend(source: str, base: Path = paths.LANGUAGE_MODEL) -> type[Model]:
     """The class of the model that a source names; nothing is loaded. `base` is the folder of the language model, which
     decides for weights.
-
-    Raises NightjarError if there is no such entry point or it names no model, and for a folder without weights.
     """
     parsed = ModelSource.parse(source)
     if not parsed.remote:
@@ -69,8 +67,7 @@ def open_model(
     """The model of a source, for the block of a `with`.
 
     Of weights, `base` is the folder of the language model, and `source` that of an adapter or of a trained model, or
-    again the language model. `window`: as of `LocalModel`. With `chat`, weights are asked through
-    their chat template. Raises NightjarError if the model cannot be made or loaded.
+    again the language model. `window`: as of `LocalModel`. With `chat`, weights are asked through their chat template.
     """
     kind: Any = backend(source, base)
     parsed = ModelSource.parse(source)

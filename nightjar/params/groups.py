@@ -50,7 +50,7 @@ class Defaults(StrictModel, Generic[S], extra="allow"):
         return self.__pydantic_extra__ or {}
 
     def settings(self, group: str, name: str, where: object = PARAMS_FILE) -> S:
-        """All settings of a name in this group. Raises NightjarError for an unknown name and for a wrong value."""
+        """All settings of a name in this group."""
         if name not in self.by_name:
             fix = f"add it, {{}} where nothing differs from {group}.defaults"
             raise NightjarError(f"the group {group}.{name} is missing", where, fix)

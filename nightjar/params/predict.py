@@ -120,7 +120,7 @@ class Predict(Defaults[PredictBenchmark], extra="allow"):
     systems: dict[Name, System]
 
     def benchmark(self, name: str) -> PredictBenchmark:
-        """The settings of a benchmark. Raises NightjarError for an unknown one."""
+        """The settings of a benchmark."""
         return self.settings("predict", name)
 
     def of(self, benchmark: str) -> list[str]:

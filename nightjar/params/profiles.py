@@ -171,9 +171,7 @@ def unpin(values: Any, settings: Mapping[str, Any]) -> None:
 
 
 def put(values: Any, settings: Mapping[str, Any], where: object, fix: str) -> None:
-    """Set values by dotted keys; a mapping may be a new system. Raises NightjarError, with `where` and `fix`, for a key
-    that `values` do not have.
-    """
+    """Set values by dotted keys; a mapping may be a new system."""
     for key, value in settings.items():
         group = values
         *groups, last = key.split(".")
@@ -239,7 +237,7 @@ def _chain(root: Path, profile: str) -> list[tuple[dict[str, Any], About, Path]]
 
 
 def _remove(values: Any, key: str, where: Path) -> None:
-    """Remove the entry `key`, or all entries of the mapping `key`. Raises NightjarError for what is no entry."""
+    """Remove the entry `key`, or all entries of the mapping `key`."""
     group, _, entry = key.rpartition(".")
     entries = value_of(values, key)
     if key in OPEN and isinstance(entries, MutableMapping):
@@ -273,7 +271,7 @@ def optional(key: str) -> bool:
 
 
 def _overlay(values: Any, changed_values: Mapping[str, Any], prefix: str, where: Path) -> None:
-    """Put the values of `changed_values` into `values`, mapping by mapping. Raises NightjarError for an unknown key."""
+    """Put the values of `changed_values` into `values`, mapping by mapping."""
     unpin(values, changed_values)
     for key, value in changed_values.items():
         path = f"{prefix}{key}"

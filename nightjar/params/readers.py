@@ -89,7 +89,7 @@ class Readers(Defaults[ReaderRecipe], extra="allow"):
     recipes: dict[Item, ReaderInputs]
 
     def recipe(self, name: str, where: object = PARAMS_FILE) -> ReaderRecipe:
-        """The settings of a recipe. Raises NightjarError for an unknown one, and for passages without evidence."""
+        """The settings of a recipe."""
         recipe = self.settings("readers", name, where)
         if recipe.passages and name in self.recipes and not self.recipes[name].evidence:
             what = f"readers.{name}.passages = {recipe.passages}, and readers.recipes.{name}.evidence is {paths.NONE}"

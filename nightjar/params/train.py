@@ -115,7 +115,7 @@ class Train(Defaults[Training], extra="allow"):
     recipes: dict[Item, RecipeInputs]
 
     def recipe(self, name: str) -> Recipe:
-        """A recipe with all its settings. Raises NightjarError for an unknown one."""
+        """A recipe with all its settings."""
         if name not in self.recipes:
             raise NightjarError(
                 "no such recipe", f"train.recipes.{name}", f"recipes are {', '.join(self.recipes)}"

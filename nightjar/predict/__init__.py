@@ -29,11 +29,7 @@ BUILT_IN = {
 
 @contextmanager
 def predictor(job: Job) -> Iterator[Predictor]:
-    """The predictor of a system, by its kind; closed at the end of the block.
-
-    Raises NightjarError for weights that are not of this kind, for settings that the predictor cannot follow, and for
-    missing or damaged files.
-    """
+    """The predictor of a system, by its kind; closed at the end of the block."""
     module, _, name = BUILT_IN[job.system.kind].partition(":")
     with ExitStack() as stack:
         opened = getattr(import_module(module), name)(job)

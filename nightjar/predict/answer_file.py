@@ -15,7 +15,7 @@ class FilePredictor(Predictor):
     """The answers of the file `weights`, which has the form that `nightjar score` reads.
 
     The file takes the place of a model: its sha256 is the model's. Where the questions are a sample, the file may
-    answer all of them. Raises NightjarError for what `read_answers` refuses: another form, unknown and duplicate ids.
+    answer all of them.
     """
 
     def __init__(self, job: Job) -> None:

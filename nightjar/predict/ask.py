@@ -70,7 +70,7 @@ class Asker:
 
     Without a recipe it is asked with instructions, and has neither tools nor evidence. `report` is called at each call
     and at its result. `find` makes what finds the passages of a prompt, of the parameters and the benchmark whose
-    settings apply. Raises NightjarError for a model that cannot be loaded, or what its recipe needs and is missing.
+    settings apply.
     """
 
     def __init__(

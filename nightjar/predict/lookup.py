@@ -20,11 +20,7 @@ from nightjar.search.encoders import RECORD, Encoder, load_encoder
 
 
 class NeighbourPredictor(Predictor):
-    """The labels of training questions, by the encoder in `weights` (Guo et al. 2023: by T5's embeddings).
-
-    Raises NightjarError for a benchmark without training questions, for a task that has none, and for weights of which
-    no encoder can be made.
-    """
+    """The labels of training questions, by the encoder in `weights` (Guo et al. 2023: by T5's embeddings)."""
 
     def __init__(self, job: Job) -> None:
         weights = job.weights
@@ -66,7 +62,7 @@ def nearest_labels(
 
     Near is a large inner product of the encoder's vectors of the texts that evidence is searched by. Of labels with
     equally many votes, the one of the nearest neighbour; of equally near ones, the earlier is nearer. The label of a
-    training question is its first reference. Raises NightjarError for a task without training questions.
+    training question is its first reference.
     """
     labels_by_key: dict[tuple[str, str], str] = {}
     for task in dict.fromkeys(question.task_id for question in questions):

@@ -203,11 +203,7 @@ class ModelPredictor(Predictor):
 
 @contextmanager
 def model_predictor(job: Job) -> Iterator[ModelPredictor]:
-    """The predictor of the model that a system names. What the model cannot is refused before it is loaded.
-
-    Raises NightjarError for evidence or calls that the recipe of the weights does not use, for tools that read what the
-    system does not name, and for tasks and settings that the model cannot follow.
-    """
+    """The predictor of the model that a system names. What the model cannot is refused before it is loaded."""
     weights, settings = job.system.weights, job.settings
     kind, recipe = backend(weights, job.base), recipe_of(job)
     if job.system.chat and job.remote and "chat" not in kind.can:
@@ -231,10 +227,7 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
 
 
 def recipe_of(job: Job) -> dict[str, Any]:
-    """Return the recipe of the weights: no evidence and no calls for untuned models and for adapters from elsewhere.
-
-    Raises NightjarError for weights that no recipe trained.
-    """
+    """Return the recipe of the weights: no evidence and no calls for untuned models and for adapters from elsewhere."""
     adapter = job.adapter
     trained = adapter is not None and (adapter / RECIPE).is_file()
     if adapter is not None and not trained:
@@ -293,5 +286,5 @@ def tools_of(settings_by_tool: Mapping[str, Mapping[str, Any]], index: Path | No
 
 
 def toolbox_of(job: Job) -> Toolbox:
-    """The tools that a system may call. Raises NightjarError if one searches and the system names no index."""
+    """The tools that a system may call."""
     return Toolbox(tools_of(job.tools, job.system.index))

@@ -93,10 +93,7 @@ class EvaluationPlan:
 
 
 def task_source(request: EvaluationRequest) -> tuple[Benchmark, Path] | None:
-    """Return the card of the task file, or of the benchmark whose files are named, and its data; None for neither.
-
-    Raises NightjarError for options that exclude each other.
-    """
+    """Return the card of the task file, or of the benchmark whose files are named, and its data; None for neither."""
     if request.allow_outside and request.task is None:
         raise NightjarError("it is for a task file", "--allow-outside", "give --task, or leave it out")
     if request.data is None and request.task is None:
@@ -114,10 +111,7 @@ def task_source(request: EvaluationRequest) -> tuple[Benchmark, Path] | None:
 
 
 def parameters(request: EvaluationRequest, source: tuple[Benchmark, Path] | None) -> Params:
-    """Return the parameters of the project, or those of a benchmark without one, with the settings of the request.
-
-    Raises NightjarError outside of a project, unless files are named, and for an unknown key or a wrong value.
-    """
+    """Return the parameters of the project, or those of a benchmark without one, with the settings of the request."""
     if source is None and not PARAMS_FILE.is_file():
         fix = "run from the project's root, or give --data or --task"
         raise NightjarError("no project in this folder", PARAMS_FILE, fix)
@@ -129,10 +123,7 @@ def parameters(request: EvaluationRequest, source: tuple[Benchmark, Path] | None
 def model_of(
     request: EvaluationRequest, params: Params, source: tuple[Benchmark, Path] | None
 ) -> ResolvedModel:
-    """Return the model of a request; nothing is loaded.
-
-    Raises NightjarError as `resolve` does, and for settings that the model cannot follow.
-    """
+    """Return the model of a request; nothing is loaded."""
     model = resolve(request.model)
     if request.engine and model.remote:
         fix = f"leave --{next(iter(request.engine)).replace('_', '-')} out"
@@ -165,8 +156,6 @@ def plan(
     """Return the plan of an evaluation. `questions` has a folder with the questions of each benchmark.
 
     `base` is the folder of the language model. Where it has no files yet, the model is taken for a causal one.
-
-    Raises NightjarError for unknown or missing benchmarks and tasks, and if no task can be answered.
     """
     registry.check(params)
     all_tasks = _all_tasks(request, params, questions)
@@ -193,7 +182,7 @@ def plan(
 
 
 def _all_tasks(request: EvaluationRequest, params: Params, questions: Path) -> dict[str, list[str]]:
-    """Return the tasks of each requested benchmark. Raises NightjarError for an unknown one, or missing questions."""
+    """Return the tasks of each requested benchmark."""
     benchmarks = list(dict.fromkeys(request.benchmarks or params.benchmarks))
     if unknown := [name for name in benchmarks if name not in params.benchmarks]:
         fix = f"benchmarks are {', '.join(params.benchmarks)}"

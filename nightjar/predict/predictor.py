@@ -79,7 +79,7 @@ class Job:
         base: Path = paths.LANGUAGE_MODEL,
         tokens: Path | None = None,
     ) -> Job:
-        """Return the job of the system `item` of the group predict.systems. Raises NightjarError for a wrong value."""
+        """Return the job of the system `item` of the group predict.systems."""
         system = params.predict.systems[item]
         settings = params.predict.benchmark(system.benchmark)
         encoding = encoding_of(params, system.benchmark)
@@ -193,10 +193,7 @@ def about(prompt: str, tokens: int, model: str, adapter: str | None = None) -> R
 
 
 def encoding_of(params: Params, benchmark: str, encoding: str | None = None) -> Encoding:
-    """The encoding of a benchmark's prompts: the one of this name, or by the parameters.
-
-    Raises NightjarError for an unknown encoding, and for a benchmark without settings.
-    """
+    """The encoding of a benchmark's prompts: the one of this name, or by the parameters."""
     name = encoding if encoding is not None else params.predict.benchmark(benchmark).encoding
     return params.encoding if name is None else named(params.encoding, name)
 

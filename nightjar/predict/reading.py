@@ -34,11 +34,7 @@ from nightjar.predict.predictor import Job, Predictor, Row, about
 
 
 class ReaderPredictor(Predictor):
-    """Answers of the readers in `weights`.
-
-    Raises NightjarError for a task without a reader, other evidence than the readers were trained with, another base
-    model, and missing or damaged files.
-    """
+    """Answers of the readers in `weights`."""
 
     def __init__(self, job: Job) -> None:
         job.check_kind((job.weights / RECORD).is_file(), "readers")

@@ -103,9 +103,6 @@ def write_prompts(
     theirs if one is named. It has no special tokens and no chat template: that stage adds neither a template nor, for a
     causal model, a token. Its length is limited in tokens of the project's language model. Ids and order are those of
     `nightjar references`. The file is written whole or not at all.
-
-    Raises NightjarError for an unknown benchmark or encoding, for artifacts or a model that are missing, and for an
-    output that must not be written (`core.files.check_output`).
     """
     card = load_question_set(benchmark)
     source = paths.QUESTIONS / card.name

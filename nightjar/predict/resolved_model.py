@@ -73,10 +73,7 @@ class ResolvedModel:
 
 
 def system_name(source: str) -> str:
-    """Return the name of a system that answers with a source: at most 100 lower-case letters, digits and underscores.
-
-    Raises NightjarError for a source without files that names nothing.
-    """
+    """Return the name of a system that answers with a source: up to 100 lower-case letters, digits and underscores."""
     parsed = ModelSource.parse(source)
     if parsed.remote:
         name = backend(source).name(parsed.name, parsed.argument)

@@ -17,10 +17,7 @@ PARTS = ("title", "passage", "question")
 
 
 class SpanPredictor(Predictor):
-    """The answers of the reader in `weights`; an answer is empty where "no answer" is likelier than every span.
-
-    Raises NightjarError for a benchmark whose questions have no passage.
-    """
+    """The answers of the reader in `weights`; an answer is empty where "no answer" is likelier than every span."""
 
     def __init__(self, job: Job) -> None:
         job.check_kind(is_extractive(job.weights), "a model for question answering")

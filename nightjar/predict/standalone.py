@@ -61,10 +61,7 @@ def values_for(card: QuestionSet, data: Path) -> dict[str, Any]:
 
 @contextmanager
 def questions_of(card: QuestionSet, params: Params) -> Iterator[Path]:
-    """A folder with the artifact of the card's questions, by its name, for the block of a `with`.
-
-    Raises NightjarError if the data cannot be read, or nothing in them can be used.
-    """
+    """A folder with the artifact of the card's questions, by its name, for the block of a `with`."""
     group = params.benchmarks[card.name]
     task_source = card.task_source
     settings = question_registry.settings(card, group.settings(), "--set")

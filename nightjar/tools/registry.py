@@ -49,10 +49,7 @@ def _points() -> dict[str, EntryPoint]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all tools, Nightjar's own first; nothing is loaded.
-
-    Raises NightjarError if two tools have one name.
-    """
+    """Return the names of all tools, Nightjar's own first; nothing is loaded."""
     return tuple(_points())
 
 
@@ -95,7 +92,7 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
 
 
 def _class(point: EntryPoint) -> type[Tool]:
-    """Return the class of a tool. Raises NightjarError if it cannot be loaded, or is none."""
+    """Return the class of a tool."""
     kind: Any = plugins.load(point)
     if not (isinstance(kind, type) and issubclass(kind, Tool)):
         raise NightjarError("it is no tool", plugins.place(point), "name a subclass of nightjar.tools.Tool")

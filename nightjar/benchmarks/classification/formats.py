@@ -193,7 +193,7 @@ def load(folder: Path, encodings: Mapping[str, str] | None = None) -> Iterator[R
 
 
 def _format(folder: Path, task: str) -> Format | None:
-    """The format of the task's set; None if it is missing. Raises NightjarError for several, and for a part."""
+    """The format of the task's set; None if it is missing."""
     formats = [format for format in FORMATS if format.task == task]
     present = [format for format in formats if any((folder / part.file).exists() for part in format.parts)]
     if len(present) > 1:
@@ -239,8 +239,7 @@ def sentences(
 ) -> Iterator[Sentence | Refused]:
     """Every line of a file as a sentence, or refused with the reason; a header is neither.
 
-    `encodings`: pattern of a file's path in `folder` to its encoding, before the default. Raises NightjarError if the
-    file cannot be read or is not in its encoding.
+    `encodings`: pattern of a file's path in `folder` to its encoding, before the default.
     """
     content = read_bytes(folder / part.file)
     encoding = _encoding(format, part.file, content, encodings)

@@ -62,7 +62,7 @@ def demonstrations(train: Iterable[Labelled], task: str, shots: int = SHOTS, see
     The sentences are taken in the order of `train`, at most shots // labels + 1 of a label, until there are `shots` of
     them and every label has one: of a task with six labels, eight to eleven. Of a label with few sentences there may be
     so few that it is less than `shots`. As published, the reader does not train on them. The published code shuffles
-    without a seed. With 0 shots there are none. Raises NightjarError if a label has no sentence.
+    without a seed. With 0 shots there are none.
     """
     if not shots:
         return []
@@ -104,7 +104,7 @@ def query(task: str, text: str) -> str:
 
 
 def choice(task: str, label: str) -> str:
-    """The text of a label as the answer to a `query`: a blank and its word. Raises NightjarError as `label_of`."""
+    """The text of a label as the answer to a `query`: a blank and its word."""
     return f" {label_of(task, label).prompt_word}"
 
 
@@ -130,7 +130,7 @@ def reader_question(task: str, text: str, form: str = "intended") -> str:
 
 
 def reader_passage(task: str, text: str, label: str | None = None) -> str:
-    """A retrieved text; with `label`, the name of a label, one that shows it. Raises NightjarError as `label_of`."""
+    """A retrieved text; with `label`, the name of a label, one that shows it."""
     if label is None:
         return text
     word = label_of(task, label).reader_word
@@ -146,5 +146,5 @@ def reader_inputs(task: str, text: str, passages: Sequence[str], form: str = "in
 
 
 def target(task: str, label: str) -> str:
-    """The text that the decoder learns to write for a label. Raises NightjarError as `label_of`."""
+    """The text that the decoder learns to write for a label."""
     return f"{MASK} {label_of(task, label).reader_word} {END}"

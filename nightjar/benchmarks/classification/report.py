@@ -68,10 +68,7 @@ class Ranked:
 
 
 def ranked(evaluated: Evaluated) -> Ranked | None:
-    """The rankings of the benchmark; None if the parameters have no consistency for it.
-
-    Raises NightjarError if a table is missing.
-    """
+    """The rankings of the benchmark; None if the parameters have no consistency for it."""
     # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
 
     params, card = evaluated.params, evaluated.card
@@ -104,7 +101,7 @@ def ranked(evaluated: Evaluated) -> Ranked | None:
 
 
 def sections(evaluated: Evaluated) -> list[Section]:
-    """Label consistency and cases; none without rankings. Raises NightjarError if a table is missing."""
+    """Label consistency and cases; none without rankings."""
     retrieval = ranked(evaluated)
     if retrieval is None:
         return []

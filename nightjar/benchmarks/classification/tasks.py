@@ -99,7 +99,7 @@ def names(task: str) -> tuple[str, ...]:
 
 
 def label_of(task: str, name: str) -> Label:
-    """The label of that name. Raises NightjarError for a name that none of its labels has."""
+    """The label of that name."""
     for label in LABELS[task]:
         if label.name == name:
             return label

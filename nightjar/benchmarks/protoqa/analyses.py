@@ -95,8 +95,7 @@ def assess(
 ) -> dict[str, Any]:
     """Table 4: each similarity's assignment of answers to clusters against that of people.
 
-    Over all answers of all questions in the file. Raises NightjarError for a question or a cluster that the references
-    do not have.
+    Over all answers of all questions in the file.
     """
     by_id = {question.id: question for question in questions}
     pairs: dict[str, list[tuple[str | None, str | None]]] = {}
@@ -135,7 +134,7 @@ def compare_clusterings(
     """BLANC of the references' clusters and those of another file of the same questions, one row a question.
 
     Compared are the strings that both clusterings have in one cluster each; the others are counted. `mean` is over the
-    questions with two such strings or more, None if there is none. Raises NightjarError for an unknown question.
+    questions with two such strings or more, None if there is none.
     """
     by_id = {question.id: question for question in questions}
     rows: dict[str, dict[str, Any]] = {}
@@ -188,7 +187,7 @@ def coverage(
 
     Keywords are the words that are not stop words, in lower case, and their base forms in WordNet; words that ask, such
     as "name", are none of a question. The memory needed does not depend on the file. Malformed lines are counted by
-    their reason. Raises NightjarError for a file that cannot be read or has no edge of English terms.
+    their reason.
     """
     words: dict[str, set[int]] = defaultdict(set)
     nodes: dict[str, set[Place]] = defaultdict(set)

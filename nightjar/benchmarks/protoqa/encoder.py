@@ -124,10 +124,7 @@ def assigned(values: Floats) -> Floats:
 
 @lru_cache(maxsize=1)
 def encoder_similarity(folder: Path) -> EncoderSimilarity:
-    """The similarity with the encoder in `folder`, loaded once; in float32 on every machine, so that scores are equal.
-
-    Raises NightjarError if there is none, or it gives vectors of whole texts only.
-    """
+    """The similarity with the encoder in `folder`, loaded once; in float32 everywhere, so that scores are equal."""
     # Here, not above: models take long to load, and scores by strings do without them.
     from nightjar.search.encoder import SentenceEncoder
 

@@ -43,7 +43,7 @@ _LONGEST = 3
 
 
 def labels(question: DatasetQuestion) -> Iterator[str]:
-    """The labels of a question. Raises NightjarError if WordNet is not installed.
+    """The labels of a question.
 
     `taxonomic`: it asks for a kind of something, such as "name a fruit", and answers with at least half of the count
     are kinds of it in WordNet. `stereotype`: it names people by gender. `scattered`: its 8 largest clusters hold fewer

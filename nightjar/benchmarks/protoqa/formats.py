@@ -106,8 +106,7 @@ def predictions(path: Path) -> Iterator[tuple[str, str, list[str]]]:
     """The place, the question's id and the ranked answers of every prediction.
 
     A file NAME.json is one object {id: [answers]}; any other is JSON Lines of {"question_id", "ranked_answers"} or of
-    {id: [answers]} with one key. Raises NightjarError for anything else, for answers that are no texts, and for a file
-    without predictions.
+    {id: [answers]} with one key.
     """
     rows = _object(path) if path.suffix == ".json" else _lines(path)
     empty = True
@@ -156,10 +155,7 @@ def _checked(answers: Any, where: str, id: str) -> list[str]:
 
 
 def references(path: Path) -> Iterator[tuple[str, Question]]:
-    """The place and the question of every line of a file of the dataset, in its current or an older form.
-
-    Raises NightjarError for a line that is no such question, has no clusters, or whose counts are all 0.
-    """
+    """The place and the question of every line of a file of the dataset, in its current or an older form."""
     for where, question in questions(path):
         if not question.references:
             raise NightjarError(f"the question {quote_short(question.id)} has no clusters", where, REFERENCE)
@@ -180,10 +176,7 @@ def questions(path: Path) -> Iterator[tuple[str, Question]]:
 
 
 def assessments(path: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """The place, the question's id and the assessed answers with their clusters of every line .
-
-    Raises NightjarError for another line, for an id that occurs twice, and for a file without lines.
-    """
+    """The place, the question's id and the assessed answers with their clusters of every line."""
     ids = set()
     for where, row in _rows(path, ASSESSMENT):
         try:
@@ -216,7 +209,7 @@ def reference(question: Question) -> dict[str, Any]:
 
 
 def _rows(path: Path, fix: str) -> Iterator[tuple[str, Any]]:
-    """The place and the value of every line that is not blank. Raises NightjarError for one that is not JSON."""
+    """The place and the value of every line that is not blank."""
     for number, line in lines(path, PIPE):
         where = f"{path}:{number}"
         yield where, parse_at(line, where, fix)

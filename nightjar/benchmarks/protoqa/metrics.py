@@ -187,7 +187,6 @@ def matches(
 
     Of answers that could have a cluster equally well, the first has it. The closest cluster is the largest of those
     that the answer is similar to, unless the matching gives it another.
-    Raises NightjarError if WordNet is not installed.
     """
     clusters = clusters_of(question.parts)
     matrices = compared(question, answers, kinds, encoder)

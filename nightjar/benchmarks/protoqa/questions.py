@@ -76,7 +76,7 @@ def _pairs(question: Question) -> Iterator[Question]:
 
 
 def _ingested(sources: Sources, file: str, key: str) -> list[Question]:
-    """Return the questions or pairs of a file. Raises NightjarError if the file was not ingested."""
+    """Return the questions or pairs of a file."""
     if questions := list(records.questions(NAME, sources.data, {file})):
         return [it._replace(track=DEFAULT_TRACK) for it in questions]
     what = f"benchmarks.protoqa.{key} is {file}, which is not in it"
@@ -171,7 +171,6 @@ class ProtoQAQuestions(QuestionSet):
         """Make the pairs of the files `train` and `dev`: those of a file of pairs, or one a string of each cluster.
 
         The reference is the answer. Prompts of pairs have no blanks at their ends; those of questions to answer may.
-        Raises NightjarError if a file was not ingested or has no answers.
         """
         splits: tuple[tuple[TrainingSide, str | None, int | None], ...] = (
             ("train", settings.train, settings.train_pairs),

@@ -175,7 +175,7 @@ class WordNetSimilarity:
 
 @cache
 def wordnet_similarity() -> WordNetSimilarity:
-    """The WordNet similarity with this machine's WordNet. Raises NightjarError if WordNet is not installed."""
+    """The WordNet similarity with this machine's WordNet."""
     return WordNetSimilarity(wordnet())
 
 

