@@ -38,17 +38,16 @@ BETWEEN = "\n\n"
 NO_CHOICE = -1
 
 Texts = list[Name]
-METRICS: Mapping[str, Metric] = {
-    "exact_match": Metric("exact_match", "exact match", right=True),
-    "normalised_match": Metric("normalised_match", "exact match without case and punctuation", right=True),
-    "f1": Metric("f1", "F1"),
-    "rouge_l": Metric("rouge_l", "ROUGE-L"),
-    "accuracy": Metric("accuracy", "accuracy", right=True),
-    "matthews": Metric(
-        "matthews", "Matthews correlation", ("predicted", "gold"), matthews, range=(-100.0, 100.0)
-    ),
-}
-MetricName = Literal["exact_match", "normalised_match", "f1", "rouge_l", "accuracy", "matthews"]
+_METRICS = (
+    Metric("exact_match", "exact match", right=True),
+    Metric("normalised_match", "exact match without case and punctuation", right=True),
+    Metric("f1", "F1"),
+    Metric("rouge_l", "ROUGE-L"),
+    Metric("accuracy", "accuracy", right=True),
+    Metric("matthews", "Matthews correlation", ("predicted", "gold"), matthews, range=(-100.0, 100.0)),
+)
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _METRICS}
+MetricName = Annotated[str, records.one_of(METRICS, "metrics")]
 
 
 class YamlTask(StrictModel):

@@ -54,12 +54,12 @@ def draw(questions: Iterable[Question], tasks: Iterable[str], limit: int | None,
     return [it for members in of_task.values() for it in drawn(members, limit, seed, attrgetter("key"))]
 
 
-def one_of(tasks: Collection[str]) -> AfterValidator:
-    """The check that a setting is the name of one of `tasks`."""
+def one_of(names: Collection[str], plural: str = "tasks") -> AfterValidator:
+    """The check that a setting is one of `names`, which are those of `plural`."""
 
     def check(name: str) -> str:
-        if name not in tasks:
-            raise ValueError(f"tasks are {', '.join(tasks)}")
+        if name not in names:
+            raise ValueError(f"{plural} are {', '.join(names)}")
         return name
 
     return AfterValidator(check)
