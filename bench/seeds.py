@@ -26,7 +26,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
 from nightjar.statistics import Bootstrap, permutation_p
 from nightjar.statistics.metric import Metric
-from nightjar.statistics.statistic import Floats, Statistic
+from nightjar.statistics.statistic import Floats, Statistic, enough, too_few
 
 EVALUATED = Path("data/evaluate")
 
@@ -120,22 +120,26 @@ def _rows(
 
     digits = 1 if metric.scale > 1 else 3
     first, table_rows = joined(against), []
+
+    def interval(ends: tuple[float, float], sign: str = "") -> str:
+        low, high = (f"{metric.scale * bound:{sign}.{digits}f}" for bound in ends)
+        return f"[{low}, {high}]"
+
+    n = len(first)
     for name in groups:
         parts = joined(name)
-        value = metric.scale * float(statistic(parts[None])[0])
-        low, high = (metric.scale * bound for bound in bootstrap.interval(parts, statistic))
+        value = f"{metric.scale * float(statistic(parts[None])[0]):.{digits}f}"
+        ends = interval(bootstrap.interval(parts, statistic)) if enough(n) else too_few(n)
         cells = ["", ""]
         if name != against:
             gain = metric.scale * float((statistic(first[None]) - statistic(parts[None]))[0])
-            ends = bootstrap.interval_of_difference(first, parts, statistic)
-            p = permutation_p(statistic, first, parts, bootstrap.stream())
-            cells = [
-                f"{gain:+.{digits}f} [{metric.scale * ends[0]:+.{digits}f}, {metric.scale * ends[1]:+.{digits}f}]",
-                f"{p:.4f}",
-            ]
+            gain_ends, p = too_few(n), too_few(n)
+            if enough(n):
+                gain_ends = interval(bootstrap.interval_of_difference(first, parts, statistic), "+")
+                p = f"{permutation_p(statistic, first, parts, bootstrap.stream()):.4f}"
+            cells = [f"{gain:+.{digits}f} {gain_ends}", p]
         table_rows.append(
-            f"| {title} | {len(parts)} | {name} | {len(groups[name])} | "
-            f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}] | {' | '.join(cells)} |"
+            f"| {title} | {n} | {name} | {len(groups[name])} | {value} {ends} | {' | '.join(cells)} |"
         )
     return table_rows
 

@@ -115,6 +115,12 @@ def test_a_benchmark_is_ingested_asked_scored_and_in_the_graph(installed: Path, 
     nightjar = "from pipelines.cli import main; main()"
     told = json.loads(run(installed, "-c", nightjar, *command.split()))
     assert (told["n"], told["missing"], told["metrics"]) == (2, 1, {"capitals": 50.0})
+    for name in ("answers.jsonl", "references.jsonl"):
+        Path(name).write_text(example(name), encoding="utf-8")
+    command = "score --benchmark capitals --predictions answers.jsonl --references references.jsonl"
+    assert command in GUIDE
+    told = json.loads(run(installed, "-c", nightjar, *command.split(), "--json"))
+    assert (told["n"], told["missing"], told["metrics"]) == (2, 0, {"capitals": 50.0})
     subprocess.run(["git", "init", "-q", "."], check=True)
     run(installed, "-m", "dvc", "init", "-q")
     listed = run(installed, "-m", "dvc", "stage", "list", "--name-only").split()
