@@ -1,6 +1,6 @@
 """`nightjar evaluate` against lm-evaluation-harness: the same prompts, weights, precision and threads, in one run.
 
-    python -m bench.lm_eval [--questions 200] [--tasks choices problems mixed] [--venv .nightjar/lm-eval]
+    python -m bench.lm_eval [--questions 60] [--tasks choices problems mixed] [--venv .nightjar/lm-eval]
 
 choices     which of two words follows a review, after 8 reviews with theirs (SST-2, --reviews FOLDER)
 problems    a word problem, continued until a line break or 32 tokens (SVAMP, --problems FILE)
@@ -10,7 +10,8 @@ Both get the same JSON Lines, float32 and --threads. The folder --venv gets an e
 if it has none; it uses the torch and the transformers of this one. Start-up is a run of one question. Printed:
 processor seconds of both with and without start-up, their most memory, and how many answers are equal. Choices whose
 log-likelihoods are closer than 0.001 may differ: they count as ties. Without the published files, the sample's are
-used.
+used. More questions than there are, are refused. There is no ratio without start-up where either program's seconds
+without it are less than NOISE of its start-up: so much the seconds of two equal runs differ.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ RELEASE = "lm_eval==0.4.13"
 WORDS = {"0": "terrible", "1": "great"}
 NEW = {"problems": 32, "mixed": 64}
 TIE = 1e-3
+# Questions of a task, if no number is named; seconds without start-up below this share of the start-up are noise.
+MOST_QUESTIONS, NOISE = 200, 0.2
 
 Row = Mapping[str, Any]
 
@@ -69,26 +72,39 @@ def environment_of(folder: Path) -> Path:
     return command
 
 
-def choices(folder: Path, count: int, source: random.Random) -> list[Row]:
+def drawn(rows: Sequence[Any], count: int | None, place: Path, source: random.Random) -> list[Any]:
+    """Return so many rows by chance. Raises SystemExit where there are fewer."""
+    if count is not None and count > len(rows):
+        raise SystemExit(f"{place}: it has {len(rows)} questions, not {count}; give --questions {len(rows)}")
+    return source.sample(list(rows), min(MOST_QUESTIONS, len(rows)) if count is None else count)
+
+
+def work_ratio(theirs: Mapping[str, ProcessCost], ours: Mapping[str, ProcessCost]) -> float | None:
+    """Return the seconds without start-up of theirs divided by ours; None where either of them is noise."""
+    seconds = [runs["whole"].processor - runs["start"].processor for runs in (theirs, ours)]
+    if any(it < NOISE * runs["start"].processor for it, runs in zip(seconds, (theirs, ours), strict=True)):
+        return None
+    return seconds[0] / seconds[1]
+
+
+def choices(folder: Path, count: int | None, source: random.Random) -> list[Row]:
     def read(name: str) -> list[tuple[str, str]]:
         lines = (folder / f"stsa.binary.{name}").read_text(encoding="utf-8").splitlines()
         return [(WORDS[line[0]], f"Review: {line[2:].strip()}\nIt was") for line in lines]
 
     demonstrations = "".join(f"{review} {word}\n\n" for word, review in source.sample(read("train"), 8))
-    test = read("test")
-    chosen = source.sample(test, min(count, len(test)))
+    chosen = drawn(read("test"), count, folder / "stsa.binary.test", source)
     return [{"prompt": demonstrations + review, "answer": word} for word, review in chosen]
 
 
-def problems(file: Path, count: int, source: random.Random) -> list[Row]:
+def problems(file: Path, count: int | None, source: random.Random) -> list[Row]:
     rows = json.loads(file.read_text(encoding="utf-8"))
-    chosen = source.sample(rows, min(count, len(rows)))
     return [
         {
             "prompt": f"{row['Body'].rstrip('.')}. {row['Question']} The answer is",
             "answer": str(row["Answer"]),
         }
-        for row in chosen
+        for row in drawn(rows, count, file, source)
     ]
 
 
@@ -161,7 +177,7 @@ def equal(name: str, ours: Path, theirs: Path) -> tuple[int, int, int]:
 
 def main() -> None:
     parser = options(__doc__)
-    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--questions", type=int, help="Of each task; as many as there are, up to 200.")
     parser.add_argument("--tasks", nargs="+", choices=("choices", *NEW), default=["choices", *NEW])
     parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--venv", type=Path, default=Path(".nightjar/lm-eval"))
@@ -184,7 +200,7 @@ def main() -> None:
             {
                 "choices": lambda: choices(arguments.reviews, arguments.questions, source),
                 "problems": lambda: problems(arguments.problems, arguments.questions, source),
-                "mixed": lambda: mixed(arguments.questions, source),
+                "mixed": lambda: mixed(arguments.questions or MOST_QUESTIONS, source),
             },
         )
         for task in arguments.tasks:
@@ -223,13 +239,15 @@ def main() -> None:
             )
             for (who, part), run in runs.items():
                 print(f"{task}, {who}, {part}: {run.processor:.1f} processor seconds, {run.memory:,} MB")
-            work = {
-                who: runs[who, "whole"].processor - runs[who, "start"].processor for who in ("ours", "theirs")
-            }
             beside = f"{same} of {count} answers equal" + (f", {ties} ties" if ties else "")
             against = f"lm-eval, batches of {arguments.their_batch}"
             memory = f"{runs['ours', 'whole'].memory:,} MB against {runs['theirs', 'whole'].memory:,}"
-            report(f"{task}, without start-up", against, "processor", work["theirs"] / work["ours"], beside)
+            by_part = [{part: runs[who, part] for part in ("start", "whole")} for who in ("theirs", "ours")]
+            ratio = work_ratio(*by_part)
+            if ratio is None:
+                print(f"{task}, without start-up: no ratio, too few questions to measure; {beside}")
+            else:
+                report(f"{task}, without start-up", against, "processor", ratio, beside)
             command_ratio = runs["theirs", "whole"].processor / runs["ours", "whole"].processor
             report(f"{task}, whole command", against, "processor", command_ratio, memory)
             start = runs["theirs", "start"].processor / runs["ours", "start"].processor
