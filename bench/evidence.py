@@ -1,4 +1,4 @@
-"""The real runs behind docs/results.md, repeated at this commit, each by one command.
+"""The real runs behind docs/results, repeated at this commit, each by one command.
 
     python -m bench.evidence --list
     python -m bench.evidence [--minutes 120] [NAME ...]
@@ -145,9 +145,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("git is not installed")
     real = Path(os.environ["NIGHTJAR_REAL_DATA"]).resolve() if os.environ.get("NIGHTJAR_REAL_DATA") else None
     commit_id, began, failed = commit(), time.monotonic(), 0
-    table = Table(
-        "run", "section of docs/results.md", "minutes", "state", title=f"Evidence at {commit_id[:7]}"
-    )
+    table = Table("run", "section of docs/results", "minutes", "state", title=f"Evidence at {commit_id[:7]}")
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or all_runs:
         run = all_runs[name]

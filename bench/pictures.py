@@ -1,4 +1,4 @@
-"""The pictures of README and docs: plots of the tables in docs/results.md, and screenshots of a rebuilt sample project.
+"""The pictures of README and docs: plots of the tables in docs/results, and screenshots of a rebuilt sample project.
 
     python -m bench.pictures                   docs/plots/*.svg
     python -m bench.pictures --screenshots     also docs/report.png and docs/ui-run.png
@@ -25,7 +25,7 @@ from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
 from stages.report.plots.static import COLOURS
 
-RESULTS, PLOTS = Path("docs/results.md"), Path("docs/plots")
+RESULTS, PLOTS = Path("docs/results"), Path("docs/plots")
 # Colours by role, those of the report; a second system of a role has a paler one.
 BASELINE, CONTROL, TREATMENT = (COLOURS[role] for role in ("baseline", "control", "treatment"))
 PALE_BASELINE, PALE_TREATMENT = "#c3c9d0", "#eda878"
@@ -213,6 +213,11 @@ def tables(text: str) -> Iterator[tuple[str, list[Row]]]:
             rows.append(dict(zip(head, cells, strict=False)))
 
 
+def results_text(root: Path = Path()) -> str:
+    """Return the text of all pages of results."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in sorted((root / RESULTS).glob("*.md")))
+
+
 def _full_names(names: Sequence[str]) -> Iterator[str]:
     """`max incorrect 1 | 3` are the columns `max incorrect: 1` and `max incorrect: 3`."""
     before = ""
@@ -382,7 +387,7 @@ def main() -> None:
     )
     parser.add_argument("--screenshots", action="store_true", help="also of the report and the Prefect UI")
     arguments = parser.parse_args()
-    for name, data in plots(RESULTS.read_text(encoding="utf-8")).items():
+    for name, data in plots(results_text()).items():
         (PLOTS / name).write_bytes(data)
     if arguments.screenshots:
         screenshots(Path())
