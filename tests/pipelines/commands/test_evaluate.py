@@ -366,35 +366,6 @@ def _occupied(folder: Path) -> None:
     (folder.parent / "run/mine.txt").touch()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "[]",
-        "{",
-        "{}",
-        '{"name": 3}',
-        '{"left_out": []}',
-        '{"asked": [1]}',
-        '{"left_out": {"a": [1]}}',
-        '{"name": "../x"}',
-    ],
-)
-def test_a_damaged_record_is_one_line(project: Path, damage: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = project.parent / "run"
-    out.mkdir()
-    whole = {"asked": {}, "identity": "", "name": "a", "tasks": {}, "left_out": {}}
-    text = json.dumps(whole | json.loads(damage)) if len(damage) > 2 else damage
-    (out / "evaluation.json").write_text(text)
-    assert run(*SERVER, "--benchmark", "supernatinst", "--output", "../run") == 2
-    error = capsys.readouterr().err
-    assert "evaluation.json" in error and error.count("\n") == 1
-    with pytest.raises(SystemExit) as raised:
-        main(["compare", "--benchmark", "supernatinst", "--a", "../run", "--b", "../run"])
-    assert raised.value.code == 2
-    error = capsys.readouterr().err
-    assert "evaluation.json" in error and error.count("\n") == 1
-
-
 def _without_model(folder: Path) -> None:
     shutil.rmtree(folder / "models")
 

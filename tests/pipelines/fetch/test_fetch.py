@@ -618,11 +618,7 @@ WHOLE: dict[str, Any] = {
     "damaged",
     [
         "",
-        "\0",
-        "[]",
         "{",
-        '{"all": 1}',
-        '{"all": null}',
         '{"all": {}}',
         '{"other": {"files": {}}}',
         *(
@@ -632,15 +628,10 @@ WHOLE: dict[str, Any] = {
         *(
             json.dumps({"all": WHOLE | change})
             for change in (
-                {"files": []},
-                {"files": {"sums.txt": {}}},
-                {"files": {"sums.txt": "0"}},
                 {"files": {"sums.txt": {"sha256": 1, "bytes": 4}}},
                 {"files": {"../sums.txt": WHOLE["files"]["sums.txt"]}},
                 {"files": {"/etc/passwd": WHOLE["files"]["sums.txt"]}},
                 {"files": {"a\0b": WHOLE["files"]["sums.txt"]}},
-                {"sources": {}},
-                {"sources": [1]},
                 {"sources": [{"address": "https://a"}]},
                 {"sources": [{"address": "https://a", "version": "--upload-pack=touch ran"}]},
             )

@@ -123,11 +123,8 @@ def with_manifest(entry: Path) -> None:
     "broken",
     [
         lambda entry: rewrite(entry / "run.parquet", b"no Parquet"),
-        lambda entry: rewrite(entry / "run.parquet", b""),
         lambda entry: (entry / "run.parquet").unlink(),
         lambda entry: change(entry / "run.parquet", files="{no JSON"),
-        lambda entry: change(entry / "run.parquet", stages="[" * 100_000),
-        lambda entry: change(entry / "run.parquet", versions="[]"),
         lambda entry: change(entry / "run.parquet", state="excellent"),
         lambda entry: rewrite(entry / "run.parquet", (entry / "scores.parquet").read_bytes()),
         lambda entry: [path.unlink() for path in entry.iterdir()],

@@ -224,11 +224,7 @@ def layers(number: int) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: b"", "not a GGUF file, or cut off"),
-        (lambda data: bytes(range(256)) * 99, "not a GGUF file"),
-        (lambda data: data[:900], "GGUF cannot be read"),
         (lambda data: data[:-100], "GGUF cannot be read"),
-        (lambda data: data[:8] + b"\xff" * 16 + data[24:], "not a GGUF file, or cut off"),
         (
             lambda data: data.replace(b"blk.1.attn_q", b"blk.1.attn_z"),
             r"missing: model\.layers\.1\.self_attn\.q",

@@ -48,10 +48,7 @@ def test_a_fault_that_passes_is_retried(interface: Interface) -> None:
         ((302, b""), "it redirects to None"),
         ((200, b"<html>"), "the answer is no JSON object"),
         ((200, {"choices": []}), "the answer has no completion"),
-        ((200, {"choices": 3}), "the answer has no completion"),
-        ((200, {"choices": [3]}), "the answer has no (completion|message)"),
         ((200, {"choices": [{"text": 3, "message": {"content": 3}}]}), "has no completion|is not a text"),
-        ((200, b"[]"), "the answer is no JSON object"),
     ],
 )
 def test_every_fault_is_one_line_with_the_address(
@@ -114,13 +111,9 @@ DEEP = ', "more": ' + "[" * 200_000
     [
         ("\ud800", "", "not valid Unicode"),
         ("x", DEEP, "no JSON object"),
-        ("x", counted("completion_tokens", "1" + "0" * 30), "is too large"),
         ("x", counted("completion_tokens", "8589934592"), "completion_tokens of the answer is not a count"),
         ("x", counted("prompt_tokens", "true"), "prompt_tokens of the answer is not a count of tokens: true"),
         ("x", counted("prompt_tokens", "-1"), "not a count of tokens: -1"),
-        ("x", counted("prompt_tokens", "1.0"), "not a count of tokens: 1.0"),
-        ("x", counted("prompt_tokens", '"1"'), "not a count of tokens: str"),
-        ("x", ', "usage": [1]', "usage of the answer is not an object"),
         ("x", ', "choices": []', "occurs twice"),
     ],
 )
