@@ -4,8 +4,8 @@
     rebuild(targets=["index"])
 
 A flow works in the DVC repository of the current folder, from a terminal, from a script, and as a deployment. Prefect
-runs the tasks in the order of the DVC graph, tries them again, and shows them. DVC decides what is unchanged, and is
-the only cache.
+runs the tasks, tries them again, and shows them. Each is submitted once the stages before it in the DVC graph have
+ended and it has the memory that it needs. DVC decides what is unchanged, and is the only cache.
 """
 
 # No `from __future__ import annotations`: Prefect validates the parameters of a flow by its annotations.
@@ -26,8 +26,19 @@ from pipelines.serving.session import Session
 
 # How many stages a flow may run at once. None could start with fewer than one, and the run would never end.
 Jobs = Annotated[int, Field(ge=1, le=64)]
-# A thread a task: those that wait for others sleep.
-RUNNER: Any = ThreadPoolTaskRunner()
+
+
+class Runner(ThreadPoolTaskRunner[Any]):
+    """A thread for each task. Tasks that remain when a flow ends, because it was stopped, end as Cancelled.
+
+    Prefect would let them end as Crashed.
+    """
+
+    def cancel_all(self) -> None:
+        """Leave the tasks alone: one that begins after a stop ends at once."""
+
+
+RUNNER: Any = Runner()
 
 
 def crashed(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:

@@ -7,7 +7,7 @@ import os
 import stat
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +107,7 @@ class Limits:
 
 
 class Room:
-    """The stages that run and those that wait.
+    """The stages that have room on the machine, and the queue of those that wait for it.
 
     A stage that does not fit into the memory left waits, with all that have less way to go and need memory; one that
     needs more than there is runs beside none of them. A stage that waits for the GPU takes nothing from others.
@@ -127,45 +127,37 @@ class Room:
         self._rank = {
             name: at for at, name in enumerate(sorted(remaining, key=lambda name: -remaining[name]))
         }
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._waiting: dict[str, Needs] = {}
         self._running: dict[str, Needs] = {}
 
-    @contextlib.contextmanager
-    def taken(self, name: str, needs: Needs, stop: threading.Event) -> Iterator[bool]:
-        """Wait for room, and hold it in the block. False, without room, if `stop` is set first."""
-        with self._changed:
-            self._waiting[name], granted = needs, False
-            try:
-                while not stop.is_set() and not (granted := self._starts(name)):
-                    self._changed.wait(LOOK_SECONDS)
-            finally:
-                del self._waiting[name]
-                if granted:
-                    self._running[name] = needs
-                self._changed.notify_all()
-        try:
-            yield granted
-        finally:
-            with self._changed:
-                if self._running.pop(name, None) and needs.gpu and self._limits.one_gpu:
-                    self._give_gpu(name)
-                self._changed.notify_all()
+    def queue(self, name: str, needs: Needs) -> None:
+        """Let a stage wait for room."""
+        with self._lock:
+            self._waiting[name] = needs
 
-    def _starts(self, name: str) -> bool:
-        """Return true if a stage that waits is the first of those for which there is room."""
-        full = False
-        if len(self._running) >= self._limits.jobs:
-            return False
-        for waiting in sorted(self._waiting, key=self._rank.__getitem__):
-            needs = self._waiting[waiting]
-            if needs.memory_gb and (full := full or not self._fits(needs)):
-                continue
-            # The stage itself asks for the GPU; one that waits for it takes nothing from others.
-            if needs.gpu and self._limits.one_gpu and not (waiting == name and self._granted(name)):
-                continue
-            return waiting == name
-        return False
+    def take(self) -> str | None:
+        """Give room to the first of the stages that wait and for which there is room; None if there is none."""
+        with self._lock:
+            full = False
+            for name in sorted(self._waiting, key=self._rank.__getitem__):
+                needs = self._waiting[name]
+                if len(self._running) >= self._limits.jobs:
+                    return None
+                if needs.memory_gb and (full := full or not self._fits(needs)):
+                    continue
+                if needs.gpu and self._limits.one_gpu and not self._granted(name):
+                    continue
+                self._running[name] = self._waiting.pop(name)
+                return name
+        return None
+
+    def release(self, name: str) -> None:
+        """Take back the room of a stage, if it has some."""
+        with self._lock:
+            needs = self._running.pop(name, None)
+            if needs and needs.gpu and self._limits.one_gpu:
+                self._give_gpu(name)
 
     def _granted(self, name: str) -> bool:
         return not any(needs.gpu for needs in self._running.values()) and self._take_gpu(name)

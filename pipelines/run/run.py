@@ -1,7 +1,7 @@
-"""One run of the stages of a graph: what the task of a stage does, in a rebuild, a study and a night.
+"""One run of the stages of a graph: when a stage's task begins, and what it does, in a rebuild, a study and a night.
 
-Prefect decides when a stage's task begins (pipelines/flows.py), DVC whether its command runs, and the room on the
-machine how many commands run at once.
+DVC decides whether a stage's command runs (decision.py), and the room on the machine how many commands run at once
+(resources.py). Prefect runs the tasks, and tries them again (serving/session.py).
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from nightjar.params.drivers import Rebuild, Shards
-from pipelines.graph.graph import Graph, Stage, first_few
+from pipelines.graph.graph import Graph, Stage
 from pipelines.process.child import Lines
 from pipelines.run import checks, resources, shards
-from pipelines.run.resources import Gpu, Needs, Room, critical_path, lease_file
+from pipelines.run.decision import Verdict, decide
+from pipelines.run.resources import LOOK_SECONDS, Gpu, Needs, Room, critical_path, lease_file
 from pipelines.run.results import GOOD, Listener, Result
 from pipelines.run.run_stage import Stages
 from stages._runtime import history
@@ -32,6 +32,8 @@ from stages._runtime import history
 LONGEST_PAUSE = 300.0
 # How often a wait looks for a stop from outside.
 STEP_SECONDS = 0.1
+# How long a run that was stopped waits for tasks that have begun, but wait for a tag or for their next attempt.
+LAST_SECONDS = 2.0
 # Our stages, and most commands, end with this status for bad input. Another attempt would fail too.
 BAD_INPUT = 2
 
@@ -90,7 +92,13 @@ class Run:
         remaining = critical_path(upstream, history.expected(self.graph.root))
         self._room = Room(limits, remaining, self._gpu.take, self._gpu.release)
         self._attempts: Counter[str] = Counter()
-        self._underway: set[str] = set()
+        # Stages by the state of their tasks: begun, with an attempt underway, ended; ended without an attempt, to be
+        # begun again; begun again.
+        self._begun, self._underway, self._ended = set[str](), set[str](), set[str]()
+        self._lost, self._retried = list[str](), set[str]()
+        self._verdicts: dict[str, Verdict] = {}
+        # Set when a task ended, so that another may begin.
+        self._turn = threading.Event()
         self._failed_fast = ""
         self.affected = (
             list(self.graph.stages) if self.force else checks.affected(self.graph, self.clone is None)
@@ -100,10 +108,6 @@ class Run:
     def cancelled(self) -> bool:
         """Return true if the run was stopped from outside, and not by a failure."""
         return isinstance(self.stop, Stop) and self.stop.outside.is_set()
-
-    @property
-    def busy(self) -> bool:
-        return bool(self._underway)
 
     @property
     def attempted(self) -> int:
@@ -124,53 +128,111 @@ class Run:
         tried = result is not None and result.exit_code not in (None, BAD_INPUT)
         return tried and self._attempts[name] < self._needs[name].attempts and not self.stop.is_set()
 
+    def starts(self) -> Iterator[str]:
+        """Yield each affected stage when its task is to begin, once those before it have ended and it has room.
+
+        The task may be run by `attempt`; `end` must be called once it has ended. Stages that are skipped are yielded as
+        well, so that they are shown. A task that ended without an attempt is yielded once more. After a stop no stage
+        begins. The iteration ends when no task runs.
+        """
+        waiting = dict.fromkeys(self.affected)
+        while len(self._ended) < len(self.affected) and not self.stop.is_set():
+            for name in [stage for stage in waiting if self._ended.issuperset(self.upstream(stage))]:
+                del waiting[name]
+                if self._is_ready(name):
+                    yield self._begin(name)
+            while not self.stop.is_set() and (granted := self._room.take()):
+                yield self._begin(granted)
+            while self._lost:
+                yield self._begin(self._lost.pop())
+            self._turn.wait(LOOK_SECONDS)
+            self._turn.clear()
+        deadline = time.monotonic() + LAST_SECONDS
+        while self._underway or (self._begun and time.monotonic() < deadline):
+            self._turn.wait(STEP_SECONDS)
+            self._turn.clear()
+        for name in self._begun:
+            self._room.release(name)
+        for name in self.affected:
+            if name not in self.results:
+                self._leave_out(name)
+
+    def _begin(self, name: str) -> str:
+        self._begun.add(name)
+        return name
+
+    def _is_ready(self, name: str) -> bool:
+        """Return true if a stage needs no room: it is skipped, or nothing is to be done. Others wait for room."""
+        before = [self.results[earlier] for earlier in self.upstream(name)]
+        if any(result.state not in GOOD for result in before):
+            self._leave_out(name)
+            return True
+        try:
+            stage = self.graph.stages[name]
+            verdict = decide(stage, before, self.stages, self.stop, self.force)
+        except Exception as error:
+            verdict = Verdict("", result=_failed(name, error))
+        self._verdicts[name] = verdict
+        if verdict.result is None:
+            self._room.queue(name, self._needs[name] if verdict.runs else Needs())
+        return verdict.result is not None
+
     def attempt(self, name: str) -> Result:
-        """Run a stage if DVC says so, and check its outputs; returns the result, which the listener gets, too."""
-        stage = self.graph.stages[name]
+        """Run a stage that has room if DVC says so, and check its outputs; returns the result, which the listener gets,
+        too. Every attempt but the first runs the command.
+        """
         self._attempts[name] += 1
         self._underway.add(name)
         try:
-            result, why, runs = self._decide(stage)
-            if result is None:
-                with self._room.taken(name, self._needs[name] if runs else Needs(), self.stop) as granted:
-                    if granted:
-                        self.listen(Result(name, "running", why=why))
-                        log, lines, began = self._log(name), self._pass_on(name), time.monotonic()
-                        result = self._share(stage, log, lines) if runs else None
-                        if result is None:
-                            lease, earlier = self._gpu.descriptor(name), time.monotonic() - began
-                            result = self.stages.run(name, log, lines, self.stop, lease, earlier, self.force)
-                        result = self._checked(stage, self._explained(result, why))
-            result = result or Result(name, "stopped", error=self._stopped)
-        except NightjarError as error:
-            result = Result(name, "failed", error=str(error))
+            stage, verdict = self.graph.stages[name], self._verdicts[name]
+            if self.stop.is_set():
+                result = Result(name, "stopped", error=self._stopped)
+            elif verdict.result and self._attempts[name] == 1:
+                result = verdict.result
+            else:
+                self.listen(Result(name, "running", why=verdict.why))
+                log, lines, began = self._log(name), self._pass_on(name), time.monotonic()
+                shared = self._share(stage, log, lines) if verdict.runs else None
+                lease, earlier = self._gpu.descriptor(name), time.monotonic() - began
+                result = shared or self.stages.run(name, log, lines, self.stop, lease, earlier, self.force)
+                result = self._explained(result, verdict.why)
+            result = self._checked(stage, result)
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            result = Result(name, "failed", error=text, lines=tuple(traceback.format_exc().splitlines()))
+            result = _failed(name, error)
         self._report(result)
         self._underway.discard(name)
         return self.results[name]
+
+    def end(self, name: str, error: str = "") -> None:
+        """Take note that the task of a stage has ended, and give back its room.
+
+        If it ended without an attempt, for which `error` is the reason, it is begun once more; then the stage fails.
+        """
+        if name not in self.results and not self.stop.is_set():
+            if name in self._retried:
+                self._report(Result(name, "failed", error=f"Prefect did not run its task: {error}"))
+            else:
+                self._retried.add(name)
+                self._lost.append(name)
+        if name in self.results:
+            self._room.release(name)
+            self._ended.add(name)
+        self._begun.discard(name)
+        self._turn.set()
 
     def fail(self, name: str, error: str) -> None:
         """Give a stage that was not attempted its result."""
         self._report(Result(name, "failed", error=error))
 
-    def leave_out(self, names: Iterable[str]) -> list[str]:
-        """Give each of the stages `names`, whose tasks have ended and which were not attempted, its result: skipped if
-        one before it did not succeed, stopped if the run was. Returns those of which neither is true.
-        """
-        lost = []
-        for name in names:
-            before = [self.results[stage] for stage in self.upstream(name) if stage in self.results]
-            bad = [result for result in before if result.state not in GOOD]
-            if bad and bad[0].state != "stopped" and not self._failed_fast:
-                cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
-                self._report(Result(name, "skipped", why=f"needs {cause}", error=cause))
-            elif self.stop.is_set():
-                self._report(Result(name, "stopped", error=self._stopped))
-            else:
-                lost.append(name)
-        return lost
+    def _leave_out(self, name: str) -> None:
+        """Give a stage that does not run its result: skipped if one before it did not succeed, else stopped."""
+        before = [self.results[earlier] for earlier in self.upstream(name) if earlier in self.results]
+        bad = [result for result in before if result.state not in GOOD]
+        if bad and bad[0].state != "stopped" and not self._failed_fast:
+            cause = bad[0].error if bad[0].state == "skipped" else bad[0].stage
+            self._report(Result(name, "skipped", why=f"needs {cause}", error=cause))
+        else:
+            self._report(Result(name, "stopped", error=self._stopped))
 
     def upstream(self, name: str) -> list[str]:
         """The nearest affected stages before a stage, in the order of the graph."""
@@ -205,30 +267,6 @@ class Run:
     def _waits(self, stage: str, message: str) -> None:
         self.listen(Result(stage, "waiting", why=message))
 
-    def _decide(self, stage: Stage) -> tuple[Result | None, str, bool]:
-        """The result of a stage that has nothing to do, or None; then why, and whether its command runs."""
-        name = stage.name
-        if self.stop.is_set():
-            return Result(name, "stopped", error=self._stopped), "", False
-        if self.force:
-            return None, "force", True
-        before = [self.results[earlier] for earlier in self.upstream(name) if earlier in self.results]
-        reasons = _first_reasons(stage, [result for result in before if result.changed])
-        # Nothing before it changed since the graph was read, so the state that was found then still holds.
-        status: dict[str, Any] = {"state": stage.state}
-        if self._attempts[name] > 1:
-            status = {"state": "would run", "why": "it failed"}
-        elif stage.state != "would run" or any(reason.kind == "upstream" for reason in stage.reasons):
-            status = self.stages.status(name, self.stop)
-        if status["state"] in ("failed", "stopped"):
-            return Result(name, status["state"], why=reasons, error=status["error"]), reasons, False
-        if status["state"] == "would fail":  # DVC would fail with an exception of Python
-            return Result(name, "failed", why=reasons, error=status["why"]), reasons, False
-        if status["state"] == "up to date":
-            why = f"no difference in what it needs ({reasons})" if reasons else "nothing changed"
-            return self._checked(stage, Result(name, "unchanged", why=why)), why, False
-        return None, reasons or status["why"], status["state"] == "would run"
-
     def _share(self, stage: Stage, log: Path, lines: Lines) -> Result | None:
         """Run the shares of a stage that has some; None, or its result if they failed."""
         if not self._needs[stage.name].shards or self._shards.count < 2:
@@ -258,10 +296,9 @@ class Run:
         return lambda lines: self.listen(Result(name, "running", why=lines[-1], lines=tuple(lines)))
 
 
-def _first_reasons(stage: Stage, changed: list[Result]) -> str:
-    """Why a stage may have changed, as far as is known without DVC, in a few words: the first of its own reasons, or of
-    the stages before it that `changed`.
-    """
-    reasons = [str(reason) for reason in stage.reasons if reason.kind != "upstream"]
-    reasons = reasons or [f"{it.stage} {'ran' if it.state == 'ran' else 'was restored'}" for it in changed]
-    return first_few(reasons, "; ", 1)
+def _failed(name: str, error: Exception) -> Result:
+    """Return the result of a stage that raised an error; one that is no NightjarError has its traceback as lines."""
+    if isinstance(error, NightjarError):
+        return Result(name, "failed", error=str(error))
+    lines = tuple("".join(traceback.format_exception(error)).splitlines())
+    return Result(name, "failed", error=f"{type(error).__name__}: {error}", lines=lines)

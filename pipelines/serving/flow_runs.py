@@ -107,14 +107,17 @@ def crashed(root: Path, kind: str, run: str, message: str = KILLED["message"]) -
 
 
 def _set_state(api: Api, run: str, state: State) -> bool:
-    """End a flow run, unless it ended or is unknown; whether it did."""
+    """End a flow run, unless it ended or is unknown; returns whether it did.
+
+    A run that was cancelled gets its own message: Prefect's runner has replaced it.
+    """
     try:
         now = api.ask(f"flow_runs/{run}")["state"]
     except httpx.HTTPStatusError as error:
         if error.response.status_code == httpx.codes.NOT_FOUND:
             return False
         raise
-    if now["type"] in ENDED:
+    if now["type"] in ENDED and (now["type"] != "CANCELLED" or state["type"] != "CANCELLED"):
         return False
     api.ask(f"flow_runs/{run}/set_state", {"state": state, "force": True})
     return True

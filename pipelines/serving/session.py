@@ -6,7 +6,7 @@ import contextvars
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
@@ -49,8 +49,8 @@ FLOWS: dict[str, Callable[..., State[Any]]] = {
 PATIENT, HASTY = {PREFECT_CLIENT_MAX_RETRIES: 6}, {PREFECT_CLIENT_MAX_RETRIES: 3}
 # How long the end of a run waits for its artifacts and its events.
 SENT_SECONDS = 8.0
-# How long a run that was stopped waits for tasks that only sleep before another attempt.
-IDLE_SECONDS = 0.5
+# The same of a run that was stopped.
+STOPPED_SECONDS = 1.0
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Session:
                     self.root,
                     {"kind": f"{self.kind} failed", "run": self.run, "message": self.run_end.message},
                 )
-            wait(self._sent, IDLE_SECONDS if self.stop.is_set() else SENT_SECONDS)
+            wait(self._sent, STOPPED_SECONDS if self.stop.is_set() else SENT_SECONDS)
             self._sender.shutdown(wait=False, cancel_futures=True)
             state = self.state
             self._mark({"type": state.type.value, "name": str(state.name), "message": self.run_end.message})
@@ -179,26 +179,22 @@ class Session:
     def stages(self, run: Run) -> dict[str, Result]:
         """Run those stages of a run that are affected, each as a task; returns the results, in the order of their ends.
 
-        A task that Prefect did not start, because its server could not be asked for the limits of the tags, is
-        submitted once more without tags.
+        A task is submitted when its stage may begin, so that it does not count as running while it waits. If Prefect
+        did not start one, because its server could not be asked for the limits of the tags, it is submitted again, and
+        so are all others from then on, without tags.
         """
         _RUN.set(run)
-        waiting = run.affected
-        for limited in (True, False):
-            futures: dict[str, PrefectConcurrentFuture[Any]] = {}
-            lost: list[str] = []
-            for name in waiting:
-                before = [futures[it] for it in run.upstream(name) if it in futures]
-                future = _task(run, name, limited).submit(name, wait_for=before)
-                assert isinstance(future, PrefectConcurrentFuture)  # of the flow's threads
-                futures[name] = future
-            for name in waiting:
-                error = _wait(futures[name], run, name)
-                if name not in run.results:
-                    lost += run.leave_out([name])
-            waiting = lost
-        for name in waiting:
-            run.fail(name, f"Prefect did not run its task: {error}")
+        futures: dict[str, PrefectConcurrentFuture[Any]] = {}
+        limited = True
+        for name in run.starts():
+            limited = limited and name not in futures
+            before = [futures[earlier] for earlier in run.upstream(name) if earlier in futures]
+            future = _task(run, name, limited).submit(name, wait_for=before)
+            assert isinstance(future, PrefectConcurrentFuture)  # of the flow's threads
+            futures[name] = future
+            future.wrapped_future.add_done_callback(partial(_end, run, name))
+        if waiting := [future.task_run_id for future in futures.values() if not future.wrapped_future.done()]:
+            self._send(partial(_cancel, waiting))
         self.tasks += run.attempted
         return run.results
 
@@ -231,24 +227,22 @@ def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
     )
 
 
-def _wait(future: PrefectConcurrentFuture[Any], run: Run, name: str) -> str:
-    """Wait for the end of a task; returns what the task raised, if it did. A task that the server refused has failed.
-    Of a run that was stopped, a task that only waits for its next attempt is left alone.
-    """
-    try:
-        # Not `future.state`: it asks the server twice a second.
-        while not future.wrapped_future.done():
-            future.wait(IDLE_SECONDS)
-            if run.stop.is_set() and not run.busy:
-                return ""
-        future.wrapped_future.result()
-    except Exception as error:
-        cause = error.__cause__
-        # Such as a limit of 0.
-        if isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error:
-            run.fail(name, f"Prefect refused its task: {error}")
-        return f"{type(error).__name__}: {error}"
-    return ""
+def _end(run: Run, name: str, task: Future[Any]) -> None:
+    """Tell the run that the task of a stage has ended. A task that the server refused has failed."""
+    error = task.exception()
+    cause = error and error.__cause__
+    # Such as a limit of 0.
+    refused = isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error
+    if refused and name not in run.results:
+        run.fail(name, f"Prefect refused its task: {error}")
+    run.end(name, f"{type(error).__name__}: {error}" if error else "it was not ready")
+
+
+def _cancel(tasks: Iterable[UUID]) -> None:
+    """Give the state Cancelled to tasks of a run that was stopped, which wait for a tag or for another attempt."""
+    with get_client(sync_client=True) as client:
+        for task_run in tasks:
+            client.set_task_run_state(task_run, Cancelled(message="the run was stopped"), force=True)
 
 
 def _logged(result: Result) -> None:

@@ -86,6 +86,46 @@ def test_cancel_in_the_ui_ends_a_run_that_was_started_from_a_terminal(
     assert (states["quick"], states["slow"]) == ("COMPLETED", "CANCELLED")
 
 
+# Stages that share the memory of one, and one that a tag with one slot keeps from beginning.
+WAITING = """
+stages:
+  first:
+    cmd: echo $$ > pid; sleep 60; touch first.out
+    outs: [first.out]
+    meta: {memory: all}
+  second:
+    cmd: touch second.out
+    outs: [second.out]
+    meta: {memory: all}
+  tagged:
+    foreach: [x, y]
+    do:
+      cmd: sleep 60; touch ${item}.out
+      outs: ["${item}.out"]
+"""
+ALL_MEMORY = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, jobs: 4}\n"
+
+
+def test_a_stage_that_waits_is_no_running_task_and_is_cancelled_with_its_run(repo: Repo, api: Api) -> None:
+    api.serve(repo)
+    api.ask("concurrency_limits/", tag="tagged", concurrency_limit=1)
+    repo.write(dvc=WAITING, params=ALL_MEMORY)
+    rebuild = repo.start("rebuild")
+    stage_pid(repo)
+    run = run_of(api, repo)
+    wait_for(lambda: list(task_states(api, run).values()).count("RUNNING") == 2, what="the stages")
+    states = task_states(api, run)
+    assert states.pop("second", "PENDING") == "PENDING"
+    assert sorted(states.values()) == ["PENDING", "RUNNING", "RUNNING"]
+    api.ask(f"flow_runs/{run['id']}/set_state", state={"type": "CANCELLING", "name": "Cancelling"})
+    out, err = rebuild.communicate(timeout=30)
+    assert rebuild.returncode == 130 and "Traceback" not in out + err, out + err
+    ended = run_of(api, repo)["state"]
+    assert (ended["type"], ended["message"]) == ("CANCELLED", "4 stopped")
+    assert set(task_states(api, run).values()) == {"CANCELLED"}
+    assert "Crash" not in str(api.ask("logs/filter", logs={"flow_run_id": {"any_": [run["id"]]}}))
+
+
 def test_a_rebuild_that_is_killed_takes_its_stages_along_and_is_known_to_have_crashed(
     repo: Repo, api: Api
 ) -> None:

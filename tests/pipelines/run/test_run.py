@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.graph.graph import Graph, Reason, Stage
 from pipelines.run import run as runs
-from pipelines.run.results import GOOD, Result
+from pipelines.run.results import Result
 from pipelines.run.run import Run
 
 CHAIN = {"a": (), "b": ("a",), "c": ("b",), "other": ()}
@@ -71,25 +71,18 @@ class Played:
 
 
 def execute(run: Run) -> dict[str, Result]:
-    """What the flow does with a run, but for Prefect: a thread a stage, which waits for those before it."""
-    futures: dict[str, Future[None]] = {}
+    """Do what the flow does with a run, but for Prefect: a thread for each stage that begins."""
 
     def task(name: str) -> None:
-        before = [futures[it] for it in run.upstream(name)]
-        wait(before)
-        if all(run.results[it].state in GOOD for it in run.upstream(name) if it in run.results) and all(
-            it in run.results for it in run.upstream(name)
-        ):
+        while name not in run.results or run.again(name):
             run.attempt(name)
-            while run.results[name].state == "failed" and run.again(name):
-                run.attempt(name)
+        run.end(name)
 
     with ThreadPoolExecutor(len(run.graph.stages)) as pool:
-        for name in run.affected:
-            futures[name] = pool.submit(task, name)
-    for future in futures.values():
+        futures = [pool.submit(task, name) for name in run.starts()]
+    for future in futures:
         future.result()
-    assert run.leave_out([name for name in run.affected if name not in run.results]) == []
+    assert set(run.results) == set(run.affected)
     return run.results
 
 
@@ -207,6 +200,28 @@ def test_without_keep_going_a_failure_ends_all(played: Played) -> None:
     assert (found["a"][0], found["other"][0]) == ("failed", "stopped")
     assert (found["b"], found["c"]) == (("stopped", reason), ("stopped", reason))
     assert not played.cancelled, "it failed, and was not cancelled"
+
+
+def test_a_task_that_ended_without_an_attempt_is_begun_once_more(played: Played) -> None:
+    run = played.run_of(stage("a", (), True), stage("b", ("a",), True), stage("other", (), True))
+    lost = {"a": 2, "other": 1}
+    begun = []
+    for name in run.starts():
+        begun.append(name)
+        if lost.get(name, 0):
+            lost[name] -= 1
+            run.end(name, "the server is gone")
+        else:
+            if name not in run.results:
+                run.attempt(name)
+            run.end(name)
+    assert sorted(begun) == ["a", "a", "b", "other", "other"]
+    assert {name: result.state for name, result in run.results.items()} == {
+        "a": "failed",
+        "b": "skipped",
+        "other": "ran",
+    }
+    assert run.results["a"].error == "Prefect did not run its task: the server is gone"
 
 
 def test_a_stop_ends_what_runs_and_starts_nothing_more(played: Played) -> None:

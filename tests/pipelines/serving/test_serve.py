@@ -292,6 +292,9 @@ def test_a_cancel_in_the_ui_ends_a_stage_that_does_not_listen(serving: Serving) 
     wait_for(lambda: not lives(pid), what="the end of the stage")
     assert time.monotonic() - began < 20
     assert serving.ended(run)["type"] == "CANCELLED"
+    # The runner has a message of its own, which is replaced once the process of the run has ended.
+    wait_for(lambda: not (serving.repo.root / paths.RUNS / run).exists(), what="the end of the process")
+    assert serving.ended(run)["message"] == "1 stopped"
 
 
 def test_a_server_that_dies_is_started_again_and_sigterm_ends_all_within_ten_seconds(
