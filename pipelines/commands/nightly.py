@@ -118,7 +118,7 @@ def _about(row: Mapping[str, Any]) -> str:
     if row["state"] == "failed":
         words = row["message"]
     elif row["against"] is None:
-        words = "first good run"
+        words = "first run"
     return shorten(words, LONGEST, placeholder=" …")
 
 
@@ -143,9 +143,11 @@ def _show(result: Any) -> None:
     else:
         say_text(text.markdown(result, []).rstrip())
         say()
-        say_table(text.contents(result["verdicts"]))
-        say()
-        _groups(text.groups(result["verdicts"], result.get("benchmark")))
+        if result["against"]:
+            say_table(text.contents(result["verdicts"]))
+            say()
+        if result["against"] or "benchmark" in result:
+            _groups(text.groups(result["verdicts"], result.get("benchmark")))
 
 
 @click.command()

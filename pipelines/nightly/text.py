@@ -110,7 +110,7 @@ def groups(verdicts: Iterable[Row], benchmark: str | None = None) -> dict[str, l
 def counts(verdicts: Sequence[Row], compared: bool = True) -> str:
     """Return how many scores have each verdict; of a run that was not `compared`, how many scores there are."""
     if verdicts and not compared:
-        return f"first good run: {counted_as(len(verdicts), 'score')} recorded, nothing to compare with yet"
+        return f"first run: {counted_as(len(verdicts), 'score')} recorded, nothing to compare with yet"
     numbers = Counter(row["verdict"] for row in verdicts)
     return ", ".join(f"{numbers[word]:,} {word}" for word in ORDER if numbers[word]) or "no scores"
 
@@ -127,7 +127,7 @@ def contents(verdicts: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
-    """Return the page of a night: its state, the run that it is compared with, and a table a benchmark."""
+    """Return the page of a night: its state, the run that it is compared with, if any, and a table a benchmark."""
     hardware = {"cpu": "unknown", "cores": "unknown"} | facts["hardware"]
     gpus = ", ".join(hardware.get("gpus") or ()) or "none"
     lines = [f"## Nightly {facts['run']}: {facts['state']}", "", plain(facts["message"]), ""]
@@ -139,7 +139,8 @@ def markdown(facts: Row, verdicts: list[dict[str, Any]]) -> str:
         lines.append(f"- compared with {facts['against']}, the last good run")
     if any(row["p_corrected"] is not None for row in verdicts):
         lines.append("- p is corrected for all comparisons (Holm); values are in the units of their metrics")
-    for benchmark in benchmarks(verdicts):
+    # A first run has nothing to compare with: none of its scores has a verdict.
+    for benchmark in benchmarks(verdicts) if facts["against"] else ():
         for title, rows in groups(verdicts, benchmark).items():
             lines += ["", f"### {title}", "", *table(rows)]
     return "\n".join(lines) + "\n"

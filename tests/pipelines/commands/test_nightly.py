@@ -6,9 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+from nightjar.params.drivers import Nightly
 from pipelines.history import ledger as ledgers
+from pipelines.nightly import text
+from pipelines.nightly.verdicts import verdicts
 from tests.pipelines.conftest import Repo
-from tests.pipelines.history.test_ledger import add, folder, rewrite
+from tests.pipelines.history.test_ledger import add, facts, folder, instances, rewrite
 
 LEDGER = "data/ledger"
 
@@ -77,3 +80,14 @@ def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: 
     assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
     repo.write(params="nightly:\n  clock: daily\n")
     assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr
+
+
+def test_a_first_run_has_no_table_of_verdicts(repo: Repo) -> None:
+    scored = facts("first", stages={})
+    rows = verdicts(Nightly(), scored, instances(50), None)
+    message = text.message(rows, None)
+    ledgers.append(repo.root / LEDGER, scored | {"message": message}, [], instances(50), rows)
+    shown = repo.here("ledger", "first").stdout
+    assert "first run: 1 score recorded, nothing to compare with yet" in shown
+    assert "not comparable" not in shown and "worse" not in shown
+    assert "made: not comparable" in repo.here("ledger", "first", "--benchmark", "made").stdout

@@ -80,7 +80,7 @@ def test_the_message_of_a_night(rows: list[dict[str, Any]], message: str) -> Non
 
 
 def test_the_first_night_has_nothing_to_compare_with() -> None:
-    message = "first good run: 2 scores recorded, nothing to compare with yet"
+    message = "first run: 2 scores recorded, nothing to compare with yet"
     assert nightly_text.message(OTHERS, None) == nightly_text.counts(OTHERS, compared=False) == message
     assert nightly_text.counts([], compared=False) == "no scores"
 
