@@ -157,17 +157,20 @@ def start(root: Path, port: int, owner: str, stays: bool = False) -> tuple[Serve
     private_folder(root / paths.PREFECT)  # the secrets of its database, and the key to them
     (root / LOG).touch(mode=0o600)
     # -P: a folder `pipelines` of the repository must not be imported instead of this package.
-    command = [sys.executable, "-P", "-m", "pipelines.serving.server_app", HOST, str(port)]
+    project = str(root.resolve())
+    command = [sys.executable, "-P", "-m", "pipelines.serving.server_app", HOST, str(port), project]
     # The page that the server serves sends its requests to this address; by default that is port 4200's.
     url = f"http://{HOST}:{port}"
     variables = environment(root) | {"PREFECT_SERVER_UI_API_URL": f"{url}/api", "PREFECT_UI_URL": url}
+    # Not in the project's folder: Prefect reads a file .env there, which may ask for a password, as its settings.
+    home = root / paths.PREFECT
     with (root / LOG).open("ab") as log:
         kind: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "umask": 0o077}
         process: Process
         if stays:
-            process = subprocess.Popen(command, cwd=root, env=variables, start_new_session=True, **kind)
+            process = subprocess.Popen(command, cwd=home, env=variables, start_new_session=True, **kind)
         else:
-            process = Child(command, root, variables, **kind)
+            process = Child(command, home, variables, **kind)
     server = Server(process.pid, identity(process.pid), port, owner)
     write_text(root / paths.SERVER, json.dumps(asdict(server)) + "\n")
     return server, process

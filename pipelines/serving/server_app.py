@@ -1,6 +1,6 @@
 """The Prefect server of a project, and under /report/ its report, read-only. Pages of another origin have no access.
 
-    python -P -m pipelines.serving.server_app HOST PORT
+    python -P -m pipelines.serving.server_app HOST PORT PROJECT
 
 A page of the UI may link to the report there; a browser follows no link from it to a file. A browser lets every page
 send requests to 127.0.0.1, and a page whose name resolves to 127.0.0.1 (DNS rebinding) reads the answers as its own.
@@ -13,6 +13,7 @@ import gc
 import mimetypes
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -28,12 +29,11 @@ from pipelines.versions.files import cache_dir
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
-def report_page(request: Request) -> Response:
-    """The file `path` of the report of the project in the current folder, or one line of text and status 404.
+def report_page(root: Path, request: Request) -> Response:
+    """The file `path` of the report of the project at `root`, or one line of text and status 404.
 
     A link in the report is followed only to a file of the report or of DVC's cache.
     """
-    root = Path.cwd()
     # The report itself may not be a link to any folder; its parent may, for `data` may be on another disk.
     report = (root / paths.REPORT).parent.resolve() / paths.REPORT.name
     page = report / (request.path_params["path"] or "index.html")
@@ -86,8 +86,8 @@ def same_origin(app: ASGIApp, port: int) -> ASGIApp:
     return checked
 
 
-def main(host: str, port: int) -> None:
-    """Serve the project in the current folder until the process is ended."""
+def main(host: str, port: int, root: Path) -> None:
+    """Serve the project at `root` until the process is ended."""
     gc.set_threshold(100_000, 20, 20)  # what is loaded stays: looking for garbage in it takes half a second
     # Before Prefect is imported, which reads it then. Left alone it allows every origin.
     os.environ["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"] = ",".join(origins(port))
@@ -95,10 +95,10 @@ def main(host: str, port: int) -> None:
     from prefect.server.api.server import create_app
 
     app = create_app(final=True)
-    app.router.routes.insert(0, Route("/report/{path:path}", report_page))
+    app.router.routes.insert(0, Route("/report/{path:path}", partial(report_page, root)))
     # Around the app, not in it: the server's own services call the app in this process, under another host name.
     uvicorn.run(same_origin(app, port), host=host, port=port, log_level="warning")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ def root(tmp_path: Path) -> Path:
 
 def ask(root: Path, path: str) -> Any:
     # As the server routes it: what is raised would be status 500.
-    with contextlib.chdir(root):
-        return TestClient(Starlette(routes=[Route("/{path:path}", report_page)])).get(path)
+    page = partial(report_page, root)
+    return TestClient(Starlette(routes=[Route("/{path:path}", page)])).get(path)
 
 
 def get(root: Path, path: str) -> tuple[int, str]:
