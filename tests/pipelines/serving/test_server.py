@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -128,6 +129,26 @@ def test_the_live_server_is_guarded_and_allows_its_own_pages(api: Api) -> None:
         assert (answer.status_code, answer.headers["Access-Control-Allow-Origin"]) == (200, origin)
     missing = ask("GET", "/report/index.html")
     assert missing.status_code == 404 and missing.text.startswith("there is no report yet")
+
+
+def test_the_server_reads_no_settings_from_the_folder_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prefect takes a .env of its working folder for its settings; a password there would keep every client out."""
+    started: list[tuple[list[str], Path]] = []
+
+    class Started:
+        pid = os.getpid()
+
+        def __init__(self, command: list[str], cwd: Path, *_: object, **__: object) -> None:
+            started.append((command, cwd))
+
+    monkeypatch.setattr(servers, "Child", Started)
+    (tmp_path / ".env").write_text("PREFECT_SERVER_API_AUTH_STRING=admin:password\n")
+    servers.start(tmp_path, 4200, "rebuild")
+    ((command, folder),) = started
+    assert command[-1] == str(tmp_path) and folder == tmp_path / paths.PREFECT
+    assert not (folder / ".env").exists()
 
 
 def test_clients_soon_notice_a_server_that_hangs_and_the_server_itself_is_patient(tmp_path: Path) -> None:
