@@ -55,8 +55,8 @@ NO_OPENINGS = ("What", "Whether", "How", "Where", "Those", "That")
 # Files that every benchmark's folder may have.
 FOLDER_FILES = {"__init__", "__main__", "questions", "scoring", "metrics", "sources", "report", "published"}
 BUDGETS = {
-    "names": {"nightjar": 0, "stages": 0, "pipelines": 2, "bench": 0},
-    "docstrings": {"nightjar": 0, "stages": 0, "pipelines": 2, "bench": 0},
+    "names": {"nightjar": 0, "stages": 0, "pipelines": 0, "bench": 0},
+    "docstrings": {"nightjar": 0, "stages": 0, "pipelines": 0, "bench": 0},
     "shared": {"classes": 6, "files": 42},
 }
 

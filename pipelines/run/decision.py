@@ -1,4 +1,4 @@
-"""What is to be done with a stage whose turn it is, as DVC sees it, before it gets room on the machine."""
+"""The verdict on a stage whose turn it is, as DVC sees it, before it gets room on the machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.run.run_stage import Stages
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be done with a stage and `why`: its command `runs`, or its outputs are restored.
+    """The work to be done on a stage, and `why`: its command `runs`, or its outputs are restored.
 
     Of a stage with nothing to be done, the verdict is its `result`.
     """

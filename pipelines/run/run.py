@@ -131,7 +131,7 @@ class Run:
     def starts(self) -> Iterator[str]:
         """Yield each affected stage when its task is to begin, once those before it have ended and it has room.
 
-        The task may be run by `attempt`; `end` must be called once it has ended. Stages that are skipped are yielded as
+        The task may be run by `attempt`; `conclude` must be called once it has ended. Stages that are skipped are yielded as
         well, so that they are shown. A task that ended without an attempt is yielded once more. After a stop no stage
         begins. The iteration ends when no task runs.
         """
@@ -203,7 +203,7 @@ class Run:
         self._underway.discard(name)
         return self.results[name]
 
-    def end(self, name: str, error: str = "") -> None:
+    def conclude(self, name: str, error: str = "") -> None:
         """Take note that the task of a stage has ended, and give back its room.
 
         If it ended without an attempt, for which `error` is the reason, it is begun once more; then the stage fails.

@@ -192,7 +192,7 @@ class Session:
             future = _task(run, name, limited).submit(name, wait_for=before)
             assert isinstance(future, PrefectConcurrentFuture)  # of the flow's threads
             futures[name] = future
-            future.wrapped_future.add_done_callback(partial(_end, run, name))
+            future.wrapped_future.add_done_callback(partial(_conclude, run, name))
         if waiting := [future.task_run_id for future in futures.values() if not future.wrapped_future.done()]:
             self._send(partial(_cancel, waiting))
         self.tasks += run.attempted
@@ -227,7 +227,7 @@ def _task(run: Run, name: str, limited: bool) -> Task[..., Any]:
     )
 
 
-def _end(run: Run, name: str, task: Future[Any]) -> None:
+def _conclude(run: Run, name: str, task: Future[Any]) -> None:
     """Tell the run that the task of a stage has ended. A task that the server refused has failed."""
     error = task.exception()
     cause = error and error.__cause__
@@ -235,7 +235,7 @@ def _end(run: Run, name: str, task: Future[Any]) -> None:
     refused = isinstance(cause, httpx.HTTPStatusError) and cause.response.is_client_error
     if refused and name not in run.results:
         run.fail(name, f"Prefect refused its task: {error}")
-    run.end(name, f"{type(error).__name__}: {error}" if error else "it was not ready")
+    run.conclude(name, f"{type(error).__name__}: {error}" if error else "it was not ready")
 
 
 def _cancel(tasks: Iterable[UUID]) -> None:

@@ -76,7 +76,7 @@ def execute(run: Run) -> dict[str, Result]:
     def task(name: str) -> None:
         while name not in run.results or run.again(name):
             run.attempt(name)
-        run.end(name)
+        run.conclude(name)
 
     with ThreadPoolExecutor(len(run.graph.stages)) as pool:
         futures = [pool.submit(task, name) for name in run.starts()]
@@ -210,11 +210,11 @@ def test_a_task_that_ended_without_an_attempt_is_begun_once_more(played: Played)
         begun.append(name)
         if lost.get(name, 0):
             lost[name] -= 1
-            run.end(name, "the server is gone")
+            run.conclude(name, "the server is gone")
         else:
             if name not in run.results:
                 run.attempt(name)
-            run.end(name)
+            run.conclude(name)
     assert sorted(begun) == ["a", "a", "b", "other", "other"]
     assert {name: result.state for name, result in run.results.items()} == {
         "a": "failed",
