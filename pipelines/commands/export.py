@@ -18,7 +18,7 @@ from nightjar.models.directory.headers import read_json_object
 from nightjar.models.directory.weights import COPIED_PATTERNS
 from nightjar.models.tokenizer import SETTINGS
 from nightjar.params import load as load_params
-from nightjar.predict.predictor import benchmark_of, folder_of
+from nightjar.predict.predictor import folder_of
 from pipelines.commands.console import say
 from pipelines.commands.options import OUTPUT, TEXT, prepare_model, printed
 
@@ -78,13 +78,10 @@ def _write_model(folder: Path, output: Path) -> None:
     model: Any = load(paths.LANGUAGE_MODEL, "float32", folder).model
     # The name that transformers records is a path of this machine.
     model.config._name_or_path = folder.name
-    settings = params.predict.benchmark(benchmark_of(params, folder))
-    model.generation_config = GenerationConfig(
-        **{name: getattr(model.generation_config, name) for name in _TOKEN_IDS},
-        do_sample=False,
-        max_new_tokens=settings.max_new_tokens,
-        stop_strings=list(settings.stop) or None,
-    )
+    # No length and no stop texts: a harness that gives its own would have ours instead, and transformers refuses stop
+    # texts from a caller that passes no tokenizer. The card's code has both.
+    token_ids = {name: getattr(model.generation_config, name) for name in _TOKEN_IDS}
+    model.generation_config = GenerationConfig(**token_ids, do_sample=False)
     try:
         model.save_pretrained(output)
     except SafetensorError as error:

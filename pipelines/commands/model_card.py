@@ -19,6 +19,7 @@ from nightjar.models.directory.weights import find_weights, read_recipe, verify_
 from nightjar.models.source import ModelSource
 from nightjar.params import Params
 from nightjar.params import load as load_params
+from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.predictor import INSTRUCTED, benchmark_of
 from nightjar.statistics.bootstrap import CONFIDENCE
 from pipelines.fetch.sources import supply_of
@@ -84,7 +85,7 @@ computed in {settings.precision}. The licence of the base model is {licence}.
 
 {_use(recipe, settings.stop)}
 
-{_usage_code(settings.precision, settings.stop)}
+{_usage_code(settings)}
 
 ## Scores
 
@@ -150,18 +151,21 @@ def _use(recipe: Mapping[str, Any], stop: Sequence[str]) -> str:
     return f"{text} Decoding is greedy; an answer ends at {' or '.join(map(repr, stop)) or 'its end token'}."
 
 
-def _usage_code(precision: str, stop: Sequence[str]) -> str:
+def _usage_code(settings: PredictBenchmark) -> str:
     """Return a block of Python that answers a prompt as Nightjar does, without tools."""
     # The text ends with the stop text that ended it.
-    cuts = "".join(f".split({text!r})[0]" for text in stop)
+    cuts = "".join(f".split({text!r})[0]" for text in settings.stop)
+    limits = f"max_new_tokens={settings.max_new_tokens}"
+    if settings.stop:
+        limits += f", stop_strings={list(settings.stop)!r}, tokenizer=tokenizer"
     lines = [
         "from transformers import AutoModelForCausalLM, AutoTokenizer",
         "",
         "tokenizer = AutoTokenizer.from_pretrained(folder)",
-        f'model = AutoModelForCausalLM.from_pretrained(folder, dtype="{precision}")',
+        f'model = AutoModelForCausalLM.from_pretrained(folder, dtype="{settings.precision}")',
         'inputs = tokenizer(prompt, return_tensors="pt")',
-        'tokens = model.generate(**inputs, tokenizer=tokenizer)[0, inputs["input_ids"].shape[1] :]',
-        "text = tokenizer.decode(tokens, skip_special_tokens=True)",
+        f"tokens = model.generate(**inputs, {limits})[0]",
+        'text = tokenizer.decode(tokens[inputs["input_ids"].shape[1] :], skip_special_tokens=True)',
         f"answer = text{cuts}.strip()",
     ]
     return "\n".join(["```python", *lines, "```"])

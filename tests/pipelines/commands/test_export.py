@@ -87,8 +87,9 @@ def test_a_merged_model_that_transformers_loads(
     assert names | {"tokenizer_config.json"} == set(told["files"])
     computes_the_same(workdir)
     settings = json.loads((workdir / "out/generation_config.json").read_text())
-    assert (settings["do_sample"], settings["max_new_tokens"]) == (False, 32)
-    assert settings["stop_strings"] == ["\n\n"] and "_from_model_config" not in settings
+    assert settings["do_sample"] is False
+    # lm-evaluation-harness passes its own length and no tokenizer.
+    assert not settings.keys() & {"_from_model_config", "max_new_tokens", "stop_strings"}
     assert str(workdir) not in (workdir / "out/config.json").read_text()
     tokenizer = json.loads((workdir / "out/tokenizer_config.json").read_text())
     assert not tokenizer.keys() & {"is_local", "local_files_only"}
