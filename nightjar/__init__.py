@@ -11,6 +11,7 @@ tools        calls of tools, and decoding that makes them
 benchmarks   what models are evaluated on, and its metrics
 predict      how a system answers the questions of a benchmark
 judge        comparison of answers by people
+harness      runs of other harnesses, and their comparison
 
 Each is imported when it is first used. `evaluate` evaluates a model on a benchmark's published files or a task file.
 docs/library.md has examples.
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from nightjar import (
         benchmarks,
         core,
+        harness,
         judge,
         models,
         params,
@@ -40,6 +42,7 @@ __all__ = [
     "benchmarks",
     "core",
     "evaluate",
+    "harness",
     "judge",
     "models",
     "params",

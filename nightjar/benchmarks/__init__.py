@@ -15,24 +15,18 @@ from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.benchmark import Benchmark
-    from nightjar.benchmarks.papers import Papers, Published
-    from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
-    from nightjar.benchmarks.question_set import Choice, Files, Task
+    from nightjar.benchmarks.question import Question, Record, Refused
+    from nightjar.benchmarks.question_set import Files, Task
     from nightjar.benchmarks.score import compare_files, score_files
     from nightjar.statistics.metric import Metric
 
 __all__ = [
-    "Asking",
     "Benchmark",
-    "Choice",
     "Files",
     "Metric",
-    "Papers",
-    "Published",
     "Question",
     "Record",
     "Refused",
-    "Sources",
     "Task",
     "compare_files",
     "score_files",

@@ -3,10 +3,10 @@
 Decoding with tools:
 
     from pathlib import Path
-    from nightjar.models.engine.loading import load
+    from nightjar.models import load_model
     from nightjar.tools import Toolbox, answer, make
 
-    lm = load(Path("models/base/language_model"))
+    lm = load_model(Path("models/base/language_model"))
     toolbox = Toolbox([make("calculator"), make("calendar")])
     print(answer(lm, ["12 boxes of 8 pens hold"], toolbox)[0].text)
 
@@ -18,22 +18,17 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.tools.annotate import Annotated, AnnotationSettings, Annotator, Candidate
     from nightjar.tools.decode import answer
-    from nightjar.tools.filter import Losses, call_losses, positions, weighted_loss
+    from nightjar.tools.filter import Losses, call_losses
     from nightjar.tools.registry import make, names
-    from nightjar.tools.syntax import Call, find, insert, parse, remove, write
+    from nightjar.tools.syntax import Call, find, insert, remove, write
     from nightjar.tools.tool import Calls, Text, Tool, ToolRequest
     from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 __all__ = [
-    "Annotated",
-    "AnnotationSettings",
-    "Annotator",
     "Answered",
     "Call",
     "Calls",
-    "Candidate",
     "Executed",
     "Losses",
     "Text",
@@ -46,10 +41,7 @@ __all__ = [
     "insert",
     "make",
     "names",
-    "parse",
-    "positions",
     "remove",
-    "weighted_loss",
     "write",
 ]
 

@@ -22,7 +22,7 @@ from nightjar.benchmarks.question import Question
 from nightjar.text import rouge
 from tests.conftest import ROOT
 
-LAZY = ["core", "judge", "models", "prompts", "search"]
+LAZY = ["core", "judge", "models", "search"]
 HEAVY = ["torch", "faiss", "transformers", "pandas", "prefect"]
 
 
