@@ -23,7 +23,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.serving import server as servers
 from pipelines.serving.flow_runs import Api
-from stages.report.plots.static import COLOURS
+from stages.report.plots.svg import COLOURS
 
 RESULTS, PLOTS = Path("docs/results"), Path("docs/plots")
 # Colours by role, those of the report; a second system of a role has a paler one.

@@ -175,9 +175,9 @@ class Fold:
 
 @runtime_checkable
 class Drawn(Protocol):
-    """A plot with its files by name: for pages that are not of a benchmark."""
+    """A plot, drawn as panels and as files by name: for pages that are not of a benchmark."""
 
-    def files(self) -> dict[str, str]: ...
+    def draw(self) -> tuple[list[str], dict[str, str]]: ...
 
 
 Block = Paragraph | ReportTable | Intervals | Points | Gains | Fold | Drawn

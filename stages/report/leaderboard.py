@@ -116,7 +116,7 @@ def forests(columns: Sequence[Column]) -> Plot:
         for it in columns
     ]
     roles = {system: role for it in columns for system, role in it.roles.items()}
-    return kinds.forest("forests", "Score of every system on each benchmark, by role", rows, roles, 210)
+    return kinds.forest("forests", "Score of every system on each benchmark, by role", rows, roles, 250)
 
 
 def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> dict[str, Any]:

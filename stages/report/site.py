@@ -54,10 +54,11 @@ class Site:
         page_context = self._shared | {**context, "page": file, "title": title}
         roles = {name: it["role"] for name, it in page_context["named"].items()}
 
-        def drawn(block: Plot | Intervals | Gains | Points) -> Plot:
+        def drawn(block: Plot | Intervals | Gains | Points) -> tuple[Plot, list[str]]:
             plot = block if isinstance(block, Plot) else kinds.of(block, roles)
-            self.add(plot.files())
-            return plot
+            panels, files = plot.draw()
+            self.add(files)
+            return plot, panels
 
         self.add({file: environment().get_template(template).render(page_context | {"drawn": drawn})})
 

@@ -1,1 +1,1 @@
-"""Plots as data: one specification that the page draws with Observable Plot, and matplotlib as a file for print."""
+"""Plots as data, which matplotlib draws as SVG for the page and as a file."""

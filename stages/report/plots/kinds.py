@@ -37,7 +37,7 @@ def value_text(metric: Metric, lane: Interval) -> str:
     return value if lane.low is None else f"{value} {numbers.interval(metric, lane.low, lane.high)}"
 
 
-def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, least: float = 380) -> Plot:
+def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, width: float = 360) -> Plot:
     """A panel for each row, in it a lane for each system with its value and interval, all by role."""
     panels = []
     for title, note, metric, lanes in rows:
@@ -71,7 +71,7 @@ def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, least
         for title, _, metric, lanes in rows
         for system, lane in lanes.items()
     ]
-    return Plot(name, label, panels, ("row", "metric", "system", "value", "low", "high"), values, least)
+    return Plot(name, label, panels, ("row", "metric", "system", "value", "low", "high"), values, width)
 
 
 def gains(block: Gains, roles: Roles) -> Plot:
@@ -127,7 +127,7 @@ def gains(block: Gains, roles: Roles) -> Plot:
     ]
     label = f"{numbers.heading(block.metric)}: gain of every task over the best baseline"
     columns = ("task", "category", "best baseline", "system", "gain", "low", "high", "n")
-    return Plot(block.name, label, panels, columns, values, 460)
+    return Plot(block.name, label, panels, columns, values, 480)
 
 
 def points(block: Points, roles: Roles) -> Plot:
@@ -176,7 +176,7 @@ def points(block: Points, roles: Roles) -> Plot:
     marks = (Mark("link", dashed), Mark("link", links), Mark("line", lines), Mark("dot", dots))
     x, y = (Axis(axis.low, axis.high, axis.title) for axis in (block.x, block.y))
     return Plot(
-        block.name, block.label, [Panel("", x, y, marks, 300)], block.columns, block.rows, 620, legend
+        block.name, block.label, [Panel("", x, y, marks, 300)], block.columns, block.rows, 480, legend
     )
 
 
@@ -202,6 +202,7 @@ def curves(
                 {"x": step, "y": value, "colour": colour, "symbol": "star" if is_kept else "circle",
                  "title": f"{curve}, step {step}: {value:.3f}" + (" (kept)" if is_kept else "")}
                 for step, value in pairs
+                if math.isfinite(value)
                 for is_kept in [curve != "training" and step == chosen.get(recipe)]
             ]  # fmt: skip
             marks.append(Mark("dot", dots if len(dots) <= 60 else []))
@@ -212,7 +213,7 @@ def curves(
         for curve, pairs in recipe_curves.items()
         for step, value in pairs
     ]
-    return Plot(name, label, panels, ("recipe", "curve", "step", heading, "kept"), rows, 300)
+    return Plot(name, label, panels, ("recipe", "curve", "step", heading, "kept"), rows, 360)
 
 
 # Width of a bin in nats, and the ends of the axis: what lies beyond is counted in the outermost bins.
@@ -257,7 +258,7 @@ def histograms(name: str, tools: Sequence[tuple[str, Sequence[float], float]]) -
         axes = Axis(LOW, HIGH, "loss saved (nats)"), Axis(0, rounded(0, largest)[1], "calls")
         panels.append(Panel(tool, *axes, (Mark("rect", bars), Mark("link", [line])), 140, reached))
     columns = ("tool", "from", "to", "calls", "kept")
-    return Plot(name, "Loss saved by sampled calls, by tool", panels, columns, rows, 300)
+    return Plot(name, "Loss saved by sampled calls, by tool", panels, columns, rows, 360)
 
 
 def bars(name: str, label: str, rows: Sequence[tuple[str, int, int]]) -> Plot:
@@ -273,7 +274,7 @@ def bars(name: str, label: str, rows: Sequence[tuple[str, int, int]]) -> Plot:
         ]  # fmt: skip
         axes = Axis(0, high), Axis(0.4, len(rows) + 0.6, "", places)
         panels.append(Panel(title, *axes, [Mark("rect", rectangles)], _BAR * len(rows) + 10))
-    return Plot(name, label, panels, ("value", "tasks", "instances"), rows, 460)
+    return Plot(name, label, panels, ("value", "tasks", "instances"), rows, 480)
 
 
 def graph(
@@ -321,4 +322,6 @@ def graph(
     hidden = Axis(0, 1, hidden=True), Axis(0, top, hidden=True)
     panel = Panel("", *hidden, (Mark("link", links), Mark("rect", rects), Mark("text", texts)), top)
     columns = ("stage", "rows in", "rows out", "rows rejected", "reads from")
-    return Plot(name, "The stages that ran, with their rows", [panel], columns, rows, 1240)
+    return Plot(
+        name, "The stages that ran, with their rows", [panel], columns, rows, 156 * max(3, *map(len, layout))
+    )

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
-# Systems of one role have one colour and mark everywhere: the custom property, Plot's symbol, and the glyph of text.
+# Systems of one role have one colour and mark everywhere: the custom property, the symbol, and the glyph of text.
 ROLES: Mapping[str, tuple[str, str]] = {
     "baseline": ("circle", "●"),
     "control": ("square", "■"),
@@ -61,7 +60,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plot:
-    """Panels side by side, each at least `least` pixels wide, and the numbers of the plot.
+    """Panels side by side, each `width` pixels wide where the window has room, and the numbers of the plot.
 
     `label` is for readers who do not see it; `name` is that of its files. `legend` pairs a colour and a symbol with
     what they stand for. None is an empty cell of the table.
@@ -72,20 +71,15 @@ class Plot:
     panels: Sequence[Panel]
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    least: float = 380
+    width: float = 300
     legend: Sequence[tuple[str, str, str]] = ()
 
-    def json(self) -> str:
-        """The panels as JSON for a script element."""
-        values = {"label": self.label, "least": self.least, "panels": [asdict(it) for it in self.panels]}
-        text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-        return text.replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    def draw(self) -> tuple[list[str], dict[str, str]]:
+        """The panels as SVG for the page, and by file name the whole drawing and its numbers."""
+        from stages.report.plots import svg  # loads matplotlib
 
-    def files(self) -> dict[str, str]:
-        """The drawing and its numbers by file name."""
-        from stages.report.plots.static import drawn  # loads matplotlib
-
-        return {f"{self.name}.svg": drawn(self), f"{self.name}.csv": table(self.columns, self.rows)}
+        panels, drawing = svg.draw(self)
+        return panels, {f"{self.name}.svg": drawing, f"{self.name}.csv": table(self.columns, self.rows)}
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -63,10 +62,12 @@ def test_a_forest_has_every_value_at_its_place_in_the_colour_of_its_role() -> No
 
 def test_the_files_have_the_same_numbers_and_texts() -> None:
     plot = kinds.forest("scores", "x", [("Row $a_b$ & \x1b one", "n = 25", METRIC, LANES)], ROLES)
-    files = plot.files()
+    _, files = plot.draw()
     root = ElementTree.fromstring(files["scores.svg"])
     texts = {it.text for it in root.iter(f"{SVG}text")}
     assert {"Row $a_b$ & \\x1b one", "n = 25", *LANES} <= texts, "no formula, and no control character"
+    titles = [it.text for it in root.iter(f"{SVG}title")]
+    assert titles == [row["title"] for row in marks(plot, "dot")] and len(titles) == len(LANES)
     rows = list(csv.DictReader(io.StringIO(files["scores.csv"])))
     assert [(row["system"], float(row["value"])) for row in rows] == [
         (name, it.value) for name, it in LANES.items()
@@ -77,15 +78,26 @@ def test_the_files_have_the_same_numbers_and_texts() -> None:
     assert not any(word in drawn for word in ("url(http", "<script", "dc:date"))
 
 
-def test_the_json_of_a_page_cannot_end_its_element() -> None:
-    text = kinds.forest("a", "</script><b>", [("r", "", METRIC, LANES)], ROLES).json()
-    assert "<" not in text and json.loads(text)["label"] == "</script><b>"
+def test_texts_of_a_drawing_in_the_page_are_no_markup() -> None:
+    lanes = {"</svg><b>": Interval(1.0, None, None)}
+    ((drawing,), _) = kinds.forest("a", "a", [("r", "", METRIC, lanes)], {"</svg><b>": "human"}).draw()
+    root = ElementTree.fromstring(drawing)
+    assert [it.text for it in root.iter(f"{SVG}title")] == ["</svg><b> (human)\n1.0"]
+    assert "</svg><b>" in {it.text for it in root.iter(f"{SVG}text")} and " id=" not in drawing
+
+
+def test_a_drawing_has_a_mark_a_value_in_the_colour_of_its_role() -> None:
+    ((drawing,), _) = forest().draw()
+    root = ElementTree.fromstring(drawing)
+    for role in ROLES.values():
+        assert sum(f"fill: var(--{role})" in it.get("style", "") for it in root.iter(f"{SVG}path")) == 1
+    assert "#" not in drawing, "every colour is one of the style's"
 
 
 def test_equal_plots_have_equal_bytes_in_another_process() -> None:
-    code = "from tests.stages.report.plots.test_plots import forest; print(forest().files()['scores.svg'], end='')"
+    code = "from tests.stages.report.plots.test_plots import forest; print(forest().draw()[1]['scores.svg'], end='')"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert other.stdout == forest().files()["scores.svg"]
+    assert other.stdout == forest().draw()[1]["scores.svg"]
 
 
 def test_gains_are_ordered_by_their_mean_and_reach_from_zero() -> None:
@@ -117,7 +129,7 @@ def test_points_are_joined_where_the_plot_says_so() -> None:
         plot = kinds.points(it, ROLES)
         assert len(marks(plot, "line")) == joined and len(marks(plot, "dot")) == 2
         assert sum("dashed" in row for row in marks(plot, "link")) == (not joined), "the diagonal"
-        assert plot.legend == [("treatment", "circle", "ours")] and "second" in plot.json()
+        assert plot.legend == [("treatment", "circle", "ours")] and "second" in "".join(plot.draw()[0])
 
 
 def test_every_step_of_training_is_there_and_the_kept_one_is_marked() -> None:
