@@ -131,9 +131,9 @@ class Run:
     def starts(self) -> Iterator[str]:
         """Yield each affected stage when its task is to begin, once those before it have ended and it has room.
 
-        The task may be run by `attempt`; `conclude` must be called once it has ended. Stages that are skipped are yielded as
-        well, so that they are shown. A task that ended without an attempt is yielded once more. After a stop no stage
-        begins. The iteration ends when no task runs.
+        The task runs it by `attempt`, and `conclude` is called once the task has ended. Stages that are skipped are
+        yielded as well, so that they are shown. A task that ended without an attempt is yielded once more. After a stop
+        no stage begins. The iteration ends when no task runs.
         """
         waiting = dict.fromkeys(self.affected)
         while len(self._ended) < len(self.affected) and not self.stop.is_set():
