@@ -111,7 +111,7 @@ def difference_of_tasks(
     """Return the columns of `aggregate.difference` of the means of two systems, whose `tasks` have both parts."""
     value = float(np.mean([m.scale * (_value(m, a) - _value(m, b)) for m, (a, b) in tasks.values()]))
     low, high = _interval(tasks, bootstrap)
-    statistic, first, second = _joined(list(tasks.values()))
+    statistic, (first, second) = joined_tasks(list(tasks.values()))
     n = len(first)
     p = permutation_p(statistic, first, second, bootstrap.stream()) if enough(n) else None
     return {
@@ -183,8 +183,8 @@ def _rounded(
     }
 
 
-def _joined(tasks: Sequence[TaskParts]) -> tuple[Statistic, Floats, Floats]:
-    """Return the mean as one statistic of all instances, and their parts for both systems.
+def joined_tasks(tasks: Sequence[TaskParts]) -> tuple[Statistic, Floats]:
+    """Return the mean as one statistic of all instances, and their parts for each system or run.
 
     The parts of an instance are its terms, in the columns of its task.
     """
@@ -193,7 +193,7 @@ def _joined(tasks: Sequence[TaskParts]) -> tuple[Statistic, Floats, Floats]:
         terms.append(metric.statistic.terms(np.stack(values)))
         sizes.append(terms[-1].shape[1:])
     rows, columns = (np.cumsum([0, *numbers]) for numbers in zip(*sizes, strict=True))
-    joined = np.zeros((2, rows[-1], columns[-1]))
+    joined = np.zeros((len(terms[0]), rows[-1], columns[-1]))
     for place, part in enumerate(terms):
         joined[:, rows[place] : rows[place + 1], columns[place] : columns[place + 1]] = part
 
@@ -204,4 +204,4 @@ def _joined(tasks: Sequence[TaskParts]) -> tuple[Statistic, Floats, Floats]:
             total += metric.scale * metric.statistic.value(task_sums, count)
         return total / len(tasks)
 
-    return Statistic("average", None, lambda values: values, value), joined[0], joined[1]
+    return Statistic("average", None, lambda values: values, value), joined

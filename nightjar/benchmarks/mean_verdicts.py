@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.average import difference_of_tasks, main_metrics, mean_of_tasks, mean_value
+from nightjar.benchmarks.average import (
+    difference_of_tasks,
+    joined_tasks,
+    main_metrics,
+    mean_of_tasks,
+    mean_value,
+)
 from nightjar.benchmarks.benchmark import Average, Benchmark
 from nightjar.statistics import Bootstrap, enough, verdict
+from nightjar.statistics.metric import Metric
+from nightjar.statistics.statistic import Floats
 
 Cells = Mapping[verdict.Cell, verdict.Scored]
 
@@ -23,14 +31,7 @@ def judge_all(
     """
     rows = verdict.judge(now, before, other_evaluations, alpha)
     higher_is_better = {cell: scored.measure.higher_is_better for cell, scored in {**before, **now}.items()}
-    for benchmark, system in sorted({(cell.benchmark, cell.system) for cell in (*now, *before)}):
-        if benchmark not in registry.names():
-            continue
-        card = registry.load_benchmark(benchmark)
-        mean = _mean_of(card, now) or _mean_of(card, before)
-        if mean is None:
-            continue
-        cell = verdict.Cell(benchmark, system, mean.name, mean.name)
+    for cell, card, mean in _means(now, before):
         higher_is_better[cell] = card.metric(mean.name).higher_is_better
         row = _judge_mean(card, mean, cell, now, before, other_evaluations)
         rows += [row] if (row["now"], row["before"]) != (None, None) else []
@@ -38,6 +39,41 @@ def judge_all(
     cells = (verdict.Cell(*(row[name] for name in verdict.Cell._fields)) for row in tested)
     verdict.correct(tested, [higher_is_better[cell] for cell in cells], alpha)
     return sorted(rows, key=_rank)
+
+
+def means_over_runs(
+    now: Cells, runs: Sequence[Mapping[verdict.Cell, Floats]]
+) -> dict[verdict.Cell, tuple[Metric, list[int], list[Floats]]]:
+    """Return the mean of tasks of each benchmark and system of `now` as one metric of all instances.
+
+    `runs` have the parts of the cells that may be compared. Each mean has the places of the runs that have all its
+    tasks, and their parts.
+    """
+    means: dict[verdict.Cell, tuple[Metric, list[int], list[Floats]]] = {}
+    for cell, card, mean in _means(now, {}):
+        cells = list(_task_cells(card, mean, cell.system, now).values())
+        places = [place for place, run in enumerate(runs) if run.keys() >= set(cells)]
+        if len(cells) < len(mean.tracks) or not places or not enough(sum(len(now[it].ids) for it in cells)):
+            continue
+        tasks = [(card.metric(it.metric), tuple(runs[place][it] for place in places)) for it in cells]
+        statistic, values = joined_tasks(tasks)
+        columns = tuple(map(str, range(values.shape[2])))
+        higher_is_better, decimals = card.metric(mean.name).higher_is_better, card.metric(mean.name).decimals
+        # The statistic has the units of the tasks' metrics.
+        metric = Metric(
+            mean.name, "", columns, statistic, (0.0, 100.0), 1.0, higher_is_better, decimals=decimals
+        )
+        means[cell] = metric, places, list(values)
+    return means
+
+
+def _means(now: Cells, before: Cells) -> Iterator[tuple[verdict.Cell, Benchmark, Average]]:
+    """Yield the mean of tasks of each benchmark and system that has one: its cell, its benchmark, and its tasks."""
+    for benchmark, system in sorted({(cell.benchmark, cell.system) for cell in (*now, *before)}):
+        if benchmark in registry.names():
+            card = registry.load_benchmark(benchmark)
+            if mean := _mean_of(card, now) or _mean_of(card, before):
+                yield verdict.Cell(benchmark, system, mean.name, mean.name), card, mean
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[Any, ...]:

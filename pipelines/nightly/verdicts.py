@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.mean_verdicts import judge_all
+from nightjar.benchmarks.mean_verdicts import judge_all, means_over_runs
 from nightjar.core.display import number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
@@ -77,27 +77,34 @@ def _declines(
     earlier: Iterable[Reference],
     alpha: float,
 ) -> dict[verdict.Cell, str]:
-    """The cells that have declined over the last nights, and since when and by how much.
+    """The cells that have declined over the last nights, and since when and by how much: single scores, and the means
+    of tasks.
 
     The nights of a cell have the same questions by the same parameters. The first is the run that was accepted last.
     """
-    series = {cell: [scored.values] for cell, scored in now.items()}
-    since: dict[verdict.Cell, str] = {}
+    # Of each night, the oldest first, its name and the parts of the cells that may be compared.
+    names, nights = ["now"], [{cell: scored.values for cell, scored in now.items()}]
     for run in itertools.islice(earlier, declines.MOST - 1):
-        for cell, before in verdict.cells(run.instances, measures).items():
-            pair = verdict.pair(now.get(cell), before)
-            if not isinstance(pair, str) and enough(len(before.ids)) and not _differs(facts, run, cell):
-                series[cell].insert(0, before.values)
-                since[cell] = run.facts["run"]
+        comparable = {
+            cell: before.values
+            for cell, before in verdict.cells(run.instances, measures).items()
+            if not isinstance(verdict.pair(now.get(cell), before), str) and not _differs(facts, run, cell)
+        }
+        names.insert(0, run.facts["run"])
+        nights.insert(0, comparable)
         if run.facts["accepted"]:
             break
-    declined_cells = declines.declined(
-        {cell: (now[cell].measure, runs) for cell, runs in series.items()}, alpha
-    )
+    cells = {}
+    for cell, scored in now.items():
+        if enough(len(scored.ids)):
+            places = [place for place, night in enumerate(nights) if cell in night]
+            cells[cell] = scored.measure, places, [nights[place][cell] for place in places]
+    cells |= means_over_runs(now, nights)
+    declined = declines.declined({cell: (metric, runs) for cell, (metric, _, runs) in cells.items()}, alpha)
     return {
-        cell: f"slow decline since {since[cell]}, {number(row['value'], 2, signed=True)} over "
-        f"{len(series[cell])} nights, p {p(row['p_corrected'])}"
-        for cell, row in declined_cells.items()
+        cell: f"slow decline since {names[cells[cell][1][0]]}, {number(row['value'], 2, signed=True)} over "
+        f"{len(cells[cell][1])} nights, p {p(row['p_corrected'])}"
+        for cell, row in declined.items()
     }
 
 

@@ -191,6 +191,48 @@ def test_a_slow_decline_is_worse_though_no_step_is() -> None:
     assert word(good, before[-1])[1] == ""
 
 
+def test_a_slow_decline_of_the_mean_of_tasks_is_worse_though_its_tasks_are_too_few() -> None:
+    """Three tasks of 12, 15 and 9 questions, each of which loses an answer a night."""
+    sizes, nights = {"svamp": 12, "asdiv": 15, "dateset": 9}, 9
+
+    def night(number: int) -> list[dict[str, Any]]:
+        return [
+            row
+            for task, size in sizes.items()
+            for row in rows(
+                "accuracy",
+                np.r_[np.zeros(number), np.ones(size - number)],
+                benchmark="tool_use",
+                track=task,
+                task_id=task,
+            )
+        ]
+
+    earlier_runs = [
+        nightly_verdicts.Reference({"run": f"night {number}", "accepted": False, "stages": {}}, night(number))
+        for number in range(nights)
+    ]
+    *good, last = earlier_runs
+
+    def verdicts(runs: list[nightly_verdicts.Reference]) -> dict[str, tuple[str, str]]:
+        facts = {"seed": 42, "stages": {}}
+        told = nightly_verdicts.verdicts(SETTINGS, facts, last.instances, runs[-1], iter(runs[::-1]))
+        return {row["track"]: (row["verdict"], row["reason"]) for row in told}
+
+    told = verdicts(good)
+    assert {told[task][0] for task in sizes} == {"not comparable"}
+    means = [np.mean([100 * (size - number) / size for size in sizes.values()]) for number in range(nights)]
+    fall = (nights - 1) * np.polyfit(np.arange(nights), means, 1)[0]
+    verdict, reason = told["accuracy"]
+    assert verdict == "worse"
+    assert reason.startswith(f"slow decline since night 0, {fall:.2f} over {nights} nights, p < 0.0001")
+    # Too few nights; and a night without one of the tasks, which has no mean.
+    assert verdicts(good[-4:])["accuracy"] == ("unchanged", "")
+    without = [row for row in night(2) if row["track"] != "svamp"]
+    fewer = [*good[:2], good[2]._replace(instances=without), *good[3:]]
+    assert f"over {nights - 1} nights" in verdicts(fewer)["accuracy"][1]
+
+
 def test_samples_of_two_sizes_are_compared_on_the_questions_of_both() -> None:
     values = np.linspace(0, 1, COUNT)
     found = [stages(), stages()]
