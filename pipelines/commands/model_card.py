@@ -17,6 +17,7 @@ from nightjar.core import contracts, paths, tables
 from nightjar.models.directory.headers import refusing
 from nightjar.models.directory.weights import find_weights, read_recipe, verify_checksum, weight_files
 from nightjar.models.source import ModelSource
+from nightjar.models.tokenizer import is_encoder_decoder
 from nightjar.params import Params
 from nightjar.params import load as load_params
 from nightjar.params.predict import PredictBenchmark
@@ -49,12 +50,13 @@ def card_of(folder: Path, licence: str | None = None) -> str:
     data = _data(params, kind, str(recipe.get("recipe", folder.name)))
     scores, settings = _scores(params, folder), params.predict.benchmark(benchmark_of(params, folder))
     # A score of few instances, which has no interval, stays in the table.
+    encoder_decoder = is_encoder_decoder(paths.LANGUAGE_MODEL)
     results = [_eval_result(row) for row in scores.rows if row["low"] is not None]
     head = ModelCardData(
         base_model=base.name,
         license=licence,
         library_name="transformers",
-        pipeline_tag="text-generation",
+        pipeline_tag="text2text-generation" if encoder_decoder else "text-generation",
         tags=["nightjar"]
         + ["instruction-tuning"] * (kind in INSTRUCTED)
         + ["tool-use"] * bool(recipe.get("calls")),
@@ -85,7 +87,7 @@ computed in {settings.precision}. The licence of the base model is {licence}.
 
 {_use(recipe, settings.stop)}
 
-{_usage_code(settings)}
+{_usage_code(settings, encoder_decoder)}
 
 ## Scores
 
@@ -151,21 +153,23 @@ def _use(recipe: Mapping[str, Any], stop: Sequence[str]) -> str:
     return f"{text} Decoding is greedy; an answer ends at {' or '.join(map(repr, stop)) or 'its end token'}."
 
 
-def _usage_code(settings: PredictBenchmark) -> str:
+def _usage_code(settings: PredictBenchmark, encoder_decoder: bool) -> str:
     """Return a block of Python that answers a prompt as Nightjar does, without tools."""
     # The text ends with the stop text that ended it.
     cuts = "".join(f".split({text!r})[0]" for text in settings.stop)
     limits = f"max_new_tokens={settings.max_new_tokens}"
     if settings.stop:
         limits += f", stop_strings={list(settings.stop)!r}, tokenizer=tokenizer"
+    kind = "AutoModelForSeq2SeqLM" if encoder_decoder else "AutoModelForCausalLM"
+    answer_tokens = "tokens" if encoder_decoder else 'tokens[inputs["input_ids"].shape[1] :]'
     lines = [
-        "from transformers import AutoModelForCausalLM, AutoTokenizer",
+        f"from transformers import {kind}, AutoTokenizer",
         "",
         "tokenizer = AutoTokenizer.from_pretrained(folder)",
-        f'model = AutoModelForCausalLM.from_pretrained(folder, dtype="{settings.precision}")',
+        f'model = {kind}.from_pretrained(folder, dtype="{settings.precision}")',
         'inputs = tokenizer(prompt, return_tensors="pt")',
         f"tokens = model.generate(**inputs, {limits})[0]",
-        'text = tokenizer.decode(tokens[inputs["input_ids"].shape[1] :], skip_special_tokens=True)',
+        f"text = tokenizer.decode({answer_tokens}, skip_special_tokens=True)",
         f"answer = text{cuts}.strip()",
     ]
     return "\n".join(["```python", *lines, "```"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from ruamel.yaml import YAML
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from nightjar.core import contracts, tables
 from nightjar.models.directory.weights import write_checksums
@@ -37,9 +37,12 @@ def trained(folder: Path, base: Path) -> Path:
     (folder / "models/base").mkdir(parents=True)
     (folder / "models/base/language_model").symlink_to(base)
     torch.manual_seed(0)
-    config = LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM", init_lora_weights=False)
+    encoder_decoder = json.loads((base / "config.json").read_text()).get("is_encoder_decoder", False)
+    kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
+    task_type = "SEQ_2_SEQ_LM" if encoder_decoder else "CAUSAL_LM"
+    config = LoraConfig(r=2, target_modules="all-linear", task_type=task_type, init_lora_weights=False)
     made = folder / "models/train/tk_instruct"
-    get_peft_model(AutoModelForCausalLM.from_pretrained(base), config).save_pretrained(made)
+    get_peft_model(kind.from_pretrained(base), config).save_pretrained(made)
     (made / "recipe.json").write_text('{"data": "train", "calls": false, "evidence": 0, "lora_rank": 2}')
     write_checksums(made)
     return folder
@@ -97,11 +100,18 @@ def test_a_merged_model_that_transformers_loads(
     assert tokenizer["model_max_length"] == positions
 
 
-@pytest.mark.parametrize("stop", [[], ["\n\n"], ["e", "a"]])
+@pytest.mark.parametrize(
+    ("base", "stop"),
+    [("tiny_model", []), ("tiny_model", ["\n\n"]), ("tiny_model", ["e", "a"]), ("tiny_t5", ["e", "a"])],
+)
 def test_the_code_of_the_card_gives_the_answer_of_ask(
-    workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], stop: list[str]
+    workdir: Path,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    base: str,
+    stop: list[str],
 ) -> None:
-    trained(workdir, tiny_model)
+    trained(workdir, request.getfixturevalue(base))
     text = (workdir / "params.yaml").read_text()
     # The weights are random: in bfloat16 many tokens are as likely as another.
     settings = f"supernatinst: {{precision: float32, stop: {json.dumps(stop)}"
