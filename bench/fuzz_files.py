@@ -34,9 +34,9 @@ from pipelines.nightly.run import superseded
 from pipelines.run import artifact_checks, profiles
 from pipelines.run import checks as verify
 from stages._runtime import history
-from stages.ingest.checks import check_task
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import ingest_natural_instructions
+from stages.ingest.task_checks import check_task
 from stages.report.read import facts as report_facts
 
 TASK = {

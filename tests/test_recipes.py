@@ -224,7 +224,7 @@ SETTING = [
         "  min_words: 1\n  # Longer passages are dropped; null: none.\n  most_words: null\n",
     ),
     Edit(
-        "stages/index/build.py",
+        "stages/index/passage_index.py",
         "        words = text.split()\n",
         """        words = text.split()
         if self._settings.most_words is not None and len(words) > self._settings.most_words:
@@ -244,7 +244,7 @@ import pytest
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.tables import ArtifactWriter
 from nightjar.params.search import Index
-from stages.index.build import build
+from stages.index.passage_index import build
 from tests.stages.rows import document
 
 
@@ -282,7 +282,7 @@ TESTS = (
     "tests/nightjar/benchmarks/hues",
     "tests/stages/index/test_most_words.py",
     "tests/stages/_runtime/test_code_of_stages.py::test_every_stage_depends_on_its_closure_and_on_no_code",
-    "tests/stages/_runtime/test_settings.py",
+    "tests/stages/_runtime/test_declared_settings.py",
     "tests/nightjar/params/test_params.py::test_params_yaml_names_every_key",
     "tests/pipelines/run/test_profiles.py::test_the_committed_parameters_are_those_of_the_sample",
     "tests/pipelines/run/test_profiles.py::test_every_profile_is_valid_and_changes_what_it_names[sample]",

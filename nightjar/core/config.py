@@ -46,7 +46,7 @@ class StrictModel(BaseModel):
     if not TYPE_CHECKING:  # with it, any name would be an attribute for mypy
 
         def __getattr__(self, name: str) -> Any:
-            """Refuse a field that a view of the group leaves out (stages/_runtime/settings.py)."""
+            """Refuse a field that a view of the group leaves out (stages/_runtime/declared_settings.py)."""
             refuse = self.__dict__.get(REFUSAL)
             if refuse and name in type(self).model_fields:
                 refuse(name)

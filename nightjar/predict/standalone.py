@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nightjar.benchmarks import build, question_registry
+from nightjar.benchmarks import question_artifact, question_registry
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
@@ -65,9 +65,12 @@ def questions_of(card: QuestionSet, params: Params) -> Iterator[Path]:
     group = params.benchmarks[card.name]
     task_source = card.task_source
     settings = question_registry.settings(card, group.settings(), "--set")
-    with TemporaryDirectory() as folder, build.opened(card, Path(group.data)) as (sources, refused):
+    with (
+        TemporaryDirectory() as folder,
+        question_artifact.opened(card, Path(group.data)) as (sources, refused),
+    ):
         output, code = Path(folder) / card.name, task_source.file if task_source else None
-        counts, _ = build.write_questions(
+        counts, _ = question_artifact.write_questions(
             card, sources, settings, params.seed, output, code, training=False, refused=refused
         )
         if refused:

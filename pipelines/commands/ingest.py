@@ -22,7 +22,7 @@ from stages.ingest.check_folder import check_folder, inputs
 from stages.ingest.datasets import ingest as read_dataset
 from stages.ingest.datasets import names as datasets
 from stages.ingest.datasets import output_folder
-from stages.ingest.findings import names
+from stages.ingest.task_findings import names
 
 
 def _print(result: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def check_stage(
 ) -> list[BrokenRule]:
     """The findings on the outputs of a stage: on its facts, and on each of `outputs` that is an artifact or that the
     facts call one. Paths are from the project's `root`, as in the facts. Facts of an older release name no tables. The
-    form of the facts is that of `stages._runtime.facts.fault`.
+    form of the facts is that of `stages._runtime.stage_facts.fault`.
     """
     facts = facts or dict.fromkeys(ROWS, 0)
     counted = facts.get("tables") or {}

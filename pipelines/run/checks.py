@@ -131,7 +131,7 @@ def _facts(file: Path, name: str) -> dict[str, Any] | None:
     has_facts = Path(name).parent == paths.METRICS
     if file.suffix != ".json" and not has_facts:
         return None
-    from stages._runtime.facts import ROWS, fault  # here, not above: Arrow takes long to load
+    from stages._runtime.stage_facts import ROWS, fault  # here, not above: Arrow takes long to load
 
     data = file.read_bytes()
     values = exact(data)

@@ -26,9 +26,9 @@ from nightjar.core import checks, paths, startup
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import write_text
 from nightjar.params import Params
-from stages._runtime import graph, history, machine
+from stages._runtime import history, machine, stage_items
 from stages._runtime.checkpoint import Checkpoint, Shard
-from stages._runtime.settings import declared_view
+from stages._runtime.declared_settings import declared_view
 from stages._runtime.standard_streams import log_to_stderr, protect
 
 log = logging.getLogger("nightjar")
@@ -187,7 +187,7 @@ def main(
             shard = Shard.parse(arguments[-1])
             arguments = arguments[:-2]
         params = params_module.load()
-        allowed = graph.items(params).get(folder)
+        allowed = stage_items.items(params).get(folder)
         if bool(arguments) if allowed is None else len(arguments) != 1 or arguments[0] not in allowed:
             expected = "no argument" if allowed is None else f"one of {', '.join(allowed)}"
             raise NightjarError(

@@ -15,7 +15,15 @@ from nightjar.tools import Toolbox, make
 from stages._runtime.checkpoint import code_of
 from stages._runtime.held_out import held_out
 from stages._runtime.stage import StageRun, main
-from stages.augment.texts import AnnotatedText, draw, from_documents, from_instances, plan, row, suited
+from stages.augment.annotated_texts import (
+    AnnotatedText,
+    draw,
+    from_documents,
+    from_instances,
+    plan,
+    row,
+    suited,
+)
 
 if TYPE_CHECKING:
     from nightjar.tools.annotate import Annotated

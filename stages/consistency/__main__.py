@@ -14,7 +14,7 @@ RANKINGS = ("retrieve", "rerank")
 
 def run(stage: StageRun) -> None:
     from nightjar.models.engine.loading import prepare
-    from stages.consistency.build import labeller, means, write_consistency
+    from stages.consistency.passage_labels import labeller, means, write_consistency
 
     card = load_question_set(stage.item)
     settings, source = stage.params.consistency, paths.QUESTIONS / stage.item

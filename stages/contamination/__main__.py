@@ -5,7 +5,7 @@ from __future__ import annotations
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from stages._runtime.stage import StageRun, log, main
-from stages.contamination.build import ANY, BenchmarkTexts, build
+from stages.contamination.shared_runs import ANY, BenchmarkTexts, build
 
 
 def run(stage: StageRun) -> None:

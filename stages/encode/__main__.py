@@ -11,9 +11,9 @@ from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params import Params
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import StageRun, main
-from stages.encode.build import Build, InputFolders
+from stages.encode.encoded_documents import TextBuild
+from stages.encode.encoded_tasks import Build, InputFolders
 from stages.encode.questions import QuestionBuild
-from stages.encode.texts import TextBuild
 
 TEXTS, QUESTIONS = "corpus", "questions"
 

@@ -17,7 +17,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.data import Encoding
-from stages.encode.build import DEV, EncodingCounts, RecipeEncoder, Unit, write
+from stages.encode.encoded_tasks import DEV, EncodingCounts, RecipeEncoder, Unit, write
 
 
 class QuestionBuild:

@@ -24,7 +24,7 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 def run(stage: StageRun) -> None:
     from nightjar.search.dense import FAISS_VERSION
-    from stages.index.build import Compute, build
+    from stages.index.passage_index import Compute, build
 
     settings = stage.params.index
     corpus = Path(settings.corpus)

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stages.ingest.accounts import Progress, UnreadableFile, file_size, read_ahead
-from stages.ingest.checks import check_task
 from stages.ingest.documents import (
     ROLES,
     TRACKS,
@@ -23,8 +22,9 @@ from stages.ingest.documents import (
     out_of_order,
     read_documents,
 )
-from stages.ingest.findings import BASIC, Report, TaskFinding, TaskFindings
 from stages.ingest.natural_instructions import task_bytes, task_files, tasks_folder
+from stages.ingest.task_checks import check_task
+from stages.ingest.task_findings import BASIC, Report, TaskFinding, TaskFindings
 
 
 def inputs(path: Path) -> list[Path]:

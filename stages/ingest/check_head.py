@@ -8,7 +8,7 @@ from typing import Any
 
 from nightjar.core.json_text import is_text
 from stages.ingest.documents import Hierarchy
-from stages.ingest.findings import TaskFindings
+from stages.ingest.task_findings import TaskFindings
 
 LISTS = ("Definition", "Source", "URL", "Contributors", "Categories", "Reasoning", "Domains")
 LANGUAGES = ("Input_language", "Output_language", "Instruction_language")

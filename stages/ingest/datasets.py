@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import question_registry
-from nightjar.benchmarks.build import record_row, rows_of
 from nightjar.benchmarks.folders import OWN
 from nightjar.benchmarks.question import Refused
+from nightjar.benchmarks.question_artifact import record_row, rows_of
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import tables

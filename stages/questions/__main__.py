@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nightjar.benchmarks import build, question_registry
+from nightjar.benchmarks import question_artifact, question_registry
 from nightjar.core import paths
 from stages._runtime.stage import StageRun, main
 
@@ -12,8 +12,8 @@ def run(stage: StageRun) -> None:
     group = stage.params.benchmarks[card.name]
     data, output, code = Path(group.data), paths.QUESTIONS / card.name, Path(group.code)
     settings = question_registry.settings(card, group.settings())
-    with build.opened(card, data, group.split) as (sources, refused):
-        counts, tasks = build.write_questions(
+    with question_artifact.opened(card, data, group.split) as (sources, refused):
+        counts, tasks = question_artifact.write_questions(
             card,
             sources,
             settings,

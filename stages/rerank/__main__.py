@@ -18,7 +18,7 @@ PACKAGES = ("pyarrow", "torch", "transformers")
 
 def run(stage: StageRun) -> None:
     from nightjar.models.engine.loading import device_name, load, prepare
-    from stages.rerank.build import BATCH_TOKENS, embedded, read_tasks, write
+    from stages.rerank.reranking import BATCH_TOKENS, embedded, read_tasks, write
 
     settings, card = stage.params.rerank, load_question_set(stage.item)
     if not card.has_reranking:

@@ -5,7 +5,7 @@ from pathlib import Path
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.core import paths
 from stages._runtime.stage import StageRun, main
-from stages.retrieve.evidence import sources, write_evidence
+from stages.retrieve.retrieved_evidence import sources, write_evidence
 from stages.retrieve.retriever import Retriever
 
 

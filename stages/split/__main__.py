@@ -5,7 +5,7 @@ from __future__ import annotations
 from nightjar.core import paths
 from nightjar.core.contracts import DEV, SUPERVISED, TEST, TRAIN
 from stages._runtime.stage import StageRun, log, main
-from stages.split.build import build
+from stages.split.split_artifact import build
 
 
 def run(stage: StageRun) -> None:

@@ -6,7 +6,7 @@ from stages.train.launch import launch
 
 
 def run(stage: StageRun) -> None:
-    from stages.train.fit import fit
+    from stages.train.recipe_training import fit
 
     launcher = stage.params.train.launcher
     stage.params.train.check(stage.item)

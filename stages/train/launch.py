@@ -48,7 +48,7 @@ def launch(name: str, params: Params) -> dict[str, Any]:
 
 def worker(name: str, facts: Path) -> int:
     """One process of a launch; the first one writes the facts. Returns the exit status."""
-    from stages.train.fit import fit
+    from stages.train.recipe_training import fit
 
     protect()
     log_to_stderr()

@@ -24,10 +24,10 @@ from accelerate.utils import DistributedType
 from nightjar.core.errors import first_line
 from nightjar.params.train import Recipe
 from stages._runtime.stage import log
-from stages.train.checkpoint import Checkpoints, full_tensor, moments_of, restore, set_weights
 from stages.train.model import Weighting, batch, learner, learning, loss_of, to
 from stages.train.packing import Packed, PaddedBatch
-from stages.train.plan import EncodedInstances, Plan, Unit
+from stages.train.step_plan import EncodedInstances, Plan, Unit
+from stages.train.training_state import Checkpoints, full_tensor, moments_of, restore, set_weights
 
 SHARDED = frozenset({DistributedType.FSDP, DistributedType.DEEPSPEED})
 CLIP = 1.0

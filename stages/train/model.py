@@ -14,7 +14,7 @@ import torch
 from nightjar.models.directory.weights import write_checksums
 from nightjar.params.train import Recipe
 from stages.train.packing import IGNORED, Packed, PaddedBatch, pack, pad
-from stages.train.plan import EncodedInstances, Unit, pairs
+from stages.train.step_plan import EncodedInstances, Unit, pairs
 
 # What counts the same in a loss: each target token, or each instance.
 Weighting = Literal["tokens", "instances"]

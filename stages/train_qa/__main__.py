@@ -37,7 +37,7 @@ def run(stage: StageRun) -> None:
     from nightjar.benchmarks.question import questions_of
     from nightjar.models import extractive_reader
     from nightjar.models.engine.loading import device_name, prepare
-    from stages.train_qa.fit import Fit, examples
+    from stages.train_qa.span_training import Fit, examples
 
     recipe = stage.params.qa_readers[stage.item]
     source, base = paths.QUESTIONS / recipe.benchmark, Path(recipe.base)

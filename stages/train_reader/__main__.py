@@ -6,7 +6,7 @@ PACKAGES = ("torch", "transformers")
 
 
 def run(stage: StageRun) -> None:
-    from stages.train_reader.readers import train
+    from stages.train_reader.recipe_readers import train
 
     train(stage)
 

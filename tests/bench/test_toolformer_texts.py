@@ -18,7 +18,7 @@ from bench.public_sets import trained
 from nightjar import tools
 from nightjar.core.contracts import DOCUMENTS
 from nightjar.core.tables import read
-from stages.augment.texts import from_documents, suited
+from stages.augment.annotated_texts import from_documents, suited
 from stages.ingest.corpus import ingest_corpus
 
 SAMPLE = Path(__file__).parents[2] / "data/sample/tool_use"

@@ -32,7 +32,7 @@ from nightjar.benchmarks.sections import (
 from nightjar.core import paths
 from nightjar.params import Params, profiles
 from nightjar.params.train import Recipe
-from stages._runtime import graph
+from stages._runtime import stage_items
 from stages.report import numbers
 from stages.report.project.nearest_profile import nearest_profile
 from stages.report.read import systems
@@ -180,7 +180,7 @@ def _code(code: Mapping[str, str]) -> Section:
 
 
 def _ran_on(nodes: Sequence[Node], machines: Sequence[Mapping[str, str]]) -> Section:
-    run_models = graph.run_models()
+    run_models = stage_items.run_models()
     without = [node.name for node in nodes if node.stage in run_models and not node.details.get("machine")]
     heads = [*texts("processor"), *numbered("logical cores", "memory"), *texts("GPU", "Python")]
     blocks: list[Block] = []

@@ -11,8 +11,8 @@ import networkx
 
 from nightjar.core import paths
 from nightjar.params import Params
-from stages._runtime import facts as stage_facts
-from stages._runtime import graph as stage_graph
+from stages._runtime import stage_facts
+from stages._runtime import stage_items as stage_graph
 
 _READ = ("base_model", "ingest", "split", "index", "questions", "retrieve")
 

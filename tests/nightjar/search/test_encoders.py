@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.stages.index.test_build import write_corpus
 
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import EncoderSource
 from nightjar.params.search import Index
 from nightjar.search.encoders import encoder_of_entry_point, identity, load_encoder
 from stages.base_model.prepare import make_encoder_ready
-from stages.index.build import build
+from stages.index.passage_index import build
 from stages.retrieve.retriever import Retriever
 from tests.installed_package import install
-from tests.stages.index.test_build import write_corpus
 
 CODE = """
 import zlib

@@ -13,7 +13,7 @@ from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.text_trees import SampledText, SampleStart, TextTrees
 from nightjar.tools import Losses, Text, make
 from nightjar.tools.annotate import AnnotationSettings, Annotator
-from stages.augment.texts import AnnotatedText, row
+from stages.augment.annotated_texts import AnnotatedText, row
 
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.")
 TARGET = Text("There are 96 pens.", "Input: 8 boxes of 12 pens.\nOutput:")

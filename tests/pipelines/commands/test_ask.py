@@ -14,7 +14,7 @@ from nightjar.params.search import Index
 from nightjar.predict import ask as asking
 from nightjar.tools import ToolRequest, make
 from pipelines.cli import main
-from stages.index.build import build
+from stages.index.passage_index import build
 from tests.conftest import ROOT
 from tests.in_process import check_refusals
 from tests.scripted_model import Script, scripted

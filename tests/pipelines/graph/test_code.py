@@ -73,7 +73,7 @@ def test_plan_names_the_file_and_repro_runs_what_the_plan_says(project: Repo) ->
     assert set(_states(root).values()) == {UNCHANGED}
     before = _outputs(root)
 
-    _append(root / "stages/split/build.py", "\n# a comment\n")
+    _append(root / "stages/split/split_artifact.py", "\n# a comment\n")
     assert graphs.read(root).stages["code"].state == "would run"
     assert set(_states(root).values()) == {UNCHANGED}
 
@@ -86,7 +86,7 @@ def test_plan_names_the_file_and_repro_runs_what_the_plan_says(project: Repo) ->
     after = _outputs(root)
     assert after[0] == before[0] and after[1] != before[1]
 
-    _append(root / "stages/split/build.py", "\nfrom nightjar.statistics import holm\n")
+    _append(root / "stages/split/split_artifact.py", "\nfrom nightjar.statistics import holm\n")
     (root / "stages/report/numbers.py").unlink()
     states = _states(root)
     assert states["split"][0] == states["report"][0] == "would run"
@@ -95,7 +95,7 @@ def test_plan_names_the_file_and_repro_runs_what_the_plan_says(project: Repo) ->
 
 
 def test_code_that_is_not_python_is_one_line(project: Repo) -> None:
-    _append(project.root / "stages/split/build.py", "\nwrong (\n")
+    _append(project.root / "stages/split/split_artifact.py", "\nwrong (\n")
     done = project.here("plan")
-    assert done.returncode == 2 and "stages/split/build.py, line" in done.stderr
+    assert done.returncode == 2 and "stages/split/split_artifact.py, line" in done.stderr
     assert done.stderr.count("\n") == 1 and "not Python" in done.stderr

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.build import record_row
 from nightjar.benchmarks.question import Record
+from nightjar.benchmarks.question_artifact import record_row
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter, write_file

@@ -30,8 +30,8 @@ from nightjar.core.contracts import (
     TRAIN,
     TRAIN_QUESTIONS,
 )
-from stages.contamination.build import BenchmarkTexts, build
 from stages.contamination.overlaps import OverlapFinder, TrainingText
+from stages.contamination.shared_runs import BenchmarkTexts, build
 from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.made_benchmark import changed

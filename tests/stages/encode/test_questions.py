@@ -19,7 +19,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
 from stages.encode.questions import QuestionBuild
 from stages.train.packing import packed_length
-from stages.train.plan import EncodedInstances, Plan, pairs
+from stages.train.step_plan import EncodedInstances, Plan, pairs
 from tests.conftest import ROOT
 from tests.made_benchmark import BENCHMARK, NAME, changed
 

@@ -15,7 +15,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from stages.ingest.check_folder import check_folder
-from stages.ingest.findings import CHECKS
+from stages.ingest.task_findings import CHECKS
 from tests.in_process import captured
 
 Folder = Callable[..., Path]

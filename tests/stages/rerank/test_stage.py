@@ -15,7 +15,7 @@ from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV_QUESTIONS, QUESTIONS, RANKINGS, TRAIN_QUESTIONS
 from nightjar.core.tables import ArtifactWriter
 from nightjar.search.rankings import read_rankings
-from stages.rerank import build
+from stages.rerank import reranking
 from tests.in_process import run_stage
 from tests.killing import units_added
 from tests.nightjar.search.test_reranker import plain
@@ -149,7 +149,7 @@ def test_one_long_passage_is_cut_and_counted(project: Path) -> None:
 def test_a_run_that_was_killed_resumes_with_the_same_bytes(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "TEXTS_PER_UNIT", 3)
+    monkeypatch.setattr(reranking, "TEXTS_PER_UNIT", 3)
     assert run_stage("rerank", NAME).returncode == 0
     output = project / "data/rerank" / NAME
     whole = contents(output)

@@ -10,8 +10,8 @@ import pytest
 
 from nightjar import params
 from nightjar.params.train import Recipe
-from stages.encode.build import TokenWriter
-from stages.train.plan import EncodedInstances
+from stages.encode.encoded_tasks import TokenWriter
+from stages.train.step_plan import EncodedInstances
 from tests.conftest import ROOT
 
 # (side, task, id, prompts, targets)

@@ -21,12 +21,12 @@ from nightjar.params.train import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
 from stages.train import loop
-from stages.train.checkpoint import Checkpoints
-from stages.train.fit import _dev_facts
 from stages.train.loop import Dev, Step, TrainedModel, Trainer
 from stages.train.model import add_token, loss_of, remove_token, save
 from stages.train.packing import Packed
-from stages.train.plan import EncodedInstances
+from stages.train.recipe_training import _dev_facts
+from stages.train.step_plan import EncodedInstances
+from stages.train.training_state import Checkpoints
 from tests.stages.train.conftest import Instance, Maker
 
 Recipes = Callable[..., Recipe]

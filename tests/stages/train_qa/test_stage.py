@@ -23,10 +23,10 @@ from nightjar.models import extractive_reader
 from nightjar.models.directory.weights import verify_checksum, write_checksums
 from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run as predict
-from stages.train_qa import fit
+from stages.train_qa import span_training
 from stages.train_qa.__main__ import run as train
 from stages.train_qa.__main__ import tokenizer_files
-from stages.train_qa.fit import Fit, examples
+from stages.train_qa.span_training import Fit, examples
 from tests import tiny_models
 from tests.conftest import ROOT
 from tests.killing import Killed, units_added
@@ -190,7 +190,7 @@ def test_a_large_batch_is_learnt_in_parts(project: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(type(reader), "logits", noted)
     found = []
     for most in (100_000, 60):
-        monkeypatch.setattr(fit, "TOKENS", most)
+        monkeypatch.setattr(span_training, "TOKENS", most)
         sizes.clear()
         reader.model.zero_grad()
         loss = made.learn(made.targets)
@@ -211,7 +211,8 @@ def test_the_loss_is_that_of_the_answers_among_all_spans(
     draw = random.Random(1)
     starts, ends = ([draw.uniform(-3, 3) for _ in range(10)] for _ in "ab")
     window = extractive_reader.PassageWindow(list(range(10)), [0] * 10, range(4, 9), [])
-    loss = fit.span_loss(torch.tensor(starts), torch.tensor(ends), fit.Target(window, tuple(answers)))
+    target = span_training.Target(window, tuple(answers))
+    loss = span_training.span_loss(torch.tensor(starts), torch.tensor(ends), target)
     every = [(first, last) for first in range(4, 9) for last in range(first, min(first + 3, 9))]
     logits = {one: starts[one[0]] + ends[one[1]] for one in [(0, 0), *every]}
     shares = {one: math.exp(logit) / sum(map(math.exp, logits.values())) for one, logit in logits.items()}

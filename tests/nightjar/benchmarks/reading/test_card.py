@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.build import opened
 from nightjar.benchmarks.question import Question, Record, Refused
+from nightjar.benchmarks.question_artifact import opened
 from nightjar.benchmarks.reading.questions import NAME, ReadingSettings
 from nightjar.benchmarks.reading.scoring import BENCHMARK
 from nightjar.core.errors import NightjarError

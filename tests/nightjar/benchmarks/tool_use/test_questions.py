@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.build import record_row
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
+from nightjar.benchmarks.question_artifact import record_row
 from nightjar.benchmarks.tool_use.formats import load
 from nightjar.benchmarks.tool_use.questions import QUESTION_SET, ToolUseSettings
 from nightjar.benchmarks.tool_use.scoring import BENCHMARK

@@ -30,7 +30,7 @@ from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, rem
 from nightjar.tools.annotate import AnnotationSettings, Annotator
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Tokens
-from stages.encode.build import RecipeEncoder
+from stages.encode.encoded_tasks import RecipeEncoder
 from tests import plain_annotation as plain
 from tests.made_tokenizers import KINDS, opt, t5
 from tests.scripted_model import scripted, writes

@@ -11,7 +11,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.core import tables
 from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, QUESTIONS, SUPERVISED, TRAIN
-from stages.contamination.build import BenchmarkTexts, build
+from stages.contamination.shared_runs import BenchmarkTexts, build
 from stages.report.project import contamination
 from tests.stages.report.building import facts
 from tests.stages.report.test_stage import OUT, parsed, run

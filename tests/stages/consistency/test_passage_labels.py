@@ -19,7 +19,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models import reader
 from nightjar.search.rankings import Passages, Ranking
-from stages.consistency.build import labeller, means, write_consistency
+from stages.consistency.passage_labels import labeller, means, write_consistency
 from tests.stages.rows import write_passages
 from tests.tiny_models import sentence_encoder
 

@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
 from nightjar.params.train import RecipeInputs
 from nightjar.tools.syntax import find
-from stages.encode.build import DEV, EncodingCounts, Unit, write
+from stages.encode.encoded_tasks import DEV, EncodingCounts, Unit, write
 
 # The task_id of a text.
 TASK = "corpus"

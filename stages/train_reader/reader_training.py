@@ -23,7 +23,7 @@ from nightjar.models.reader import (
 from nightjar.models.reader.reader_tokens import PADDED
 from nightjar.models.tokenizer import like_length
 from nightjar.params.readers import ReaderRecipe
-from stages.train_reader.sides import ReaderExamples, ReaderTask
+from stages.train_reader.reader_questions import ReaderExamples, ReaderTask
 
 # As published (Guo et al. 2023). The rate has no warm-up.
 WEIGHT_DECAY, CLIP = 0.01, 1.0

@@ -20,8 +20,8 @@ from nightjar.models.engine.loading import device_name, prepare
 from nightjar.models.reader import RECORD, load, save
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import StageRun, log
-from stages.train_reader.fit import TrainedReader, fit
-from stages.train_reader.sides import ReaderTask, read_tasks
+from stages.train_reader.reader_questions import ReaderTask, read_tasks
+from stages.train_reader.reader_training import TrainedReader, fit
 
 # Trained tasks of a run that is not finished, and its large file of states.
 

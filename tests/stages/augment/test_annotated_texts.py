@@ -11,7 +11,7 @@ from nightjar.tools import Call, Text, make
 from nightjar.tools.annotate import Candidate
 from nightjar.tools.calculator import RELATED
 from nightjar.tools.filter import Losses
-from stages.augment.texts import AnnotatedText, draw, from_documents, from_instances, row, suited
+from stages.augment.annotated_texts import AnnotatedText, draw, from_documents, from_instances, row, suited
 
 CALCULATOR, CALENDAR = make("calculator"), make("calendar")
 

@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params.train import RecipeInputs
-from stages.encode.texts import TextBuild, windows
+from stages.encode.encoded_documents import TextBuild, windows
 from tests.conftest import ROOT
 
 SETTINGS = params.load(ROOT / "params.yaml")

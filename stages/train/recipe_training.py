@@ -24,10 +24,10 @@ from nightjar.params import Params
 from nightjar.params.train import SHARDED, Recipe
 from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import log
-from stages.train.checkpoint import Checkpoints
 from stages.train.loop import Dev, History, Step, TrainedModel, Trainer
 from stages.train.model import add_token, remove_token, save
-from stages.train.plan import EncodedInstances
+from stages.train.step_plan import EncodedInstances
+from stages.train.training_state import Checkpoints
 
 # What may change the last bits of a trained model: a checkpoint of other versions is not resumed.
 PACKAGES = ("torch", "transformers", "accelerate", "peft", "numpy")

@@ -18,7 +18,7 @@ from nightjar.core.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TAS
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import Split
 from stages.ingest.natural_instructions import ingest_natural_instructions
-from stages.split.build import build
+from stages.split.split_artifact import build
 from tests.in_process import run_stage
 from tests.stages.rows import instance
 

@@ -9,7 +9,7 @@ import pytest
 
 from nightjar.params.train import Recipe
 from stages.train.packing import packed_length
-from stages.train.plan import GROUP, Draw, Plan, pairs
+from stages.train.step_plan import GROUP, Draw, Plan, pairs
 from tests.stages.train.conftest import Maker
 
 Recipes = Callable[..., Recipe]

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from nightjar.core.config import REFUSAL, StrictModel
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params
-from stages._runtime.graph import declared_settings
+from stages._runtime.stage_items import declared_settings
 
 _M = TypeVar("_M", bound=StrictModel)
 # A dotted key, split.

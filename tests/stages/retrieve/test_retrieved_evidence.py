@@ -25,8 +25,8 @@ from nightjar.params.search import Index, Retrieval
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.rankings import read_rankings
 from nightjar.search.words import words
-from stages.index.build import build
-from stages.retrieve.evidence import EvidenceFacts, sources, write_evidence
+from stages.index.passage_index import build
+from stages.retrieve.retrieved_evidence import EvidenceFacts, sources, write_evidence
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.questions import question, write_questions

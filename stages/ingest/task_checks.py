@@ -21,7 +21,7 @@ from nightjar.core.contracts import STRINGS
 from nightjar.core.json_text import DuplicateKey, NotJson, duplicate_key, exact, has_constant, is_text
 from stages.ingest.check_head import check_head, is_whole, printable
 from stages.ingest.documents import Hierarchy
-from stages.ingest.findings import TaskFindings
+from stages.ingest.task_findings import TaskFindings
 
 FEWEST_INSTANCES, MOST_INSTANCES = 25, 6500
 FEW_OUTPUTS, LEAST_ENTROPY = 15, 0.8

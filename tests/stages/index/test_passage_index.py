@@ -19,8 +19,8 @@ from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools.passages import PassageSearch
 from nightjar.tools.tool import ToolRequest
-from stages.index import build as build_module
-from stages.index.build import build
+from stages.index import passage_index as build_module
+from stages.index.passage_index import build
 from stages.retrieve.retriever import Retriever
 from tests.in_process import run_stage
 from tests.killing import units_added

@@ -26,7 +26,7 @@ from stages.split.roles import (
     roles_by_rule,
     task_of,
 )
-from stages.split.rows import SideWriter, TaskSides, Written, disjoint
+from stages.split.side_instances import SideWriter, TaskSides, Written, disjoint
 
 log = logging.getLogger("nightjar")
 

@@ -9,8 +9,8 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load
-from stages._runtime.graph import declared_settings, items
-from stages._runtime.settings import declared_view
+from stages._runtime.declared_settings import declared_view
+from stages._runtime.stage_items import declared_settings, items
 from tests.conftest import ROOT
 
 

@@ -17,7 +17,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.directory.weights import write_checksums
 from nightjar.models.engine.loading import load
 from nightjar.params.train import Recipe, Training
-from stages.train.checkpoint import Checkpoints
+from stages.train.training_state import Checkpoints
 from tests.conftest import ROOT
 from tests.pipelines import forked
 from tests.stages.train.conftest import Maker
@@ -35,7 +35,7 @@ from pathlib import Path
 import dvc.repo, dvclive, peft.utils.transformers_weight_conversion
 import transformers.models.llama.modeling_llama, transformers.models.t5.modeling_t5
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
-import stages.train.__main__, stages.train.fit, stages.train.launch
+import stages.train.__main__, stages.train.recipe_training, stages.train.launch
 from nightjar import params
 from nightjar.core import files
 from stages._runtime import stage as harness

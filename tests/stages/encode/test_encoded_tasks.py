@@ -19,8 +19,8 @@ from nightjar.params.data import Encoding
 from nightjar.params.train import RecipeInputs
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input
-from stages.encode import build as build_module
-from stages.encode.build import Build, InputFolders
+from stages.encode import encoded_tasks as build_module
+from stages.encode.encoded_tasks import Build, InputFolders
 from tests.conftest import ROOT
 from tests.stages.rows import instance as row
 from tests.tiny_models import encoder_decoder

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from nightjar.benchmarks.task_file import UnreadableFile, ordinary, read_task
 from stages.ingest.check_head import language_names
-from stages.ingest.checks import check_task
 from stages.ingest.documents import Hierarchy
-from stages.ingest.findings import TaskFinding
+from stages.ingest.task_checks import check_task
+from stages.ingest.task_findings import TaskFinding
 from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")
