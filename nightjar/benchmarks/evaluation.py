@@ -106,8 +106,6 @@ def write_subset(
 
     Training and dev questions are those of `source`.
     """
-    # Here, not above: Parquet takes long to load, and `nightjar compare` looks for an evaluation's files without it.
-
     counts = {}
     chosen = draw(read_questions(source), tasks, limit, seed)
     with tables.ArtifactWriter(output) as writer:

@@ -24,8 +24,6 @@ def questions(benchmark: str, data: Path, tasks: Container[str] | None = None) -
 
     Raises NightjarError if the artifact is missing or damaged.
     """
-    # Here, not above: Parquet takes long to load, and scoring files of JSON Lines does without it.
-
     for row in read_rows(data, contracts.RECORDS):
         if tasks is None or row["task_id"] in tasks:
             yield Question(

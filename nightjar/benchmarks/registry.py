@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import own_task
+from nightjar.benchmarks import own_task, question_registry
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.folders import OWN as OWN
 from nightjar.benchmarks.question_set import QuestionSet, overrides
 from nightjar.core import paths, plugins
-from nightjar.core.config import PARAMS_FILE, checked, read_yaml
+from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.plugins import FIX, calling
 
@@ -115,12 +115,6 @@ def place(name: str) -> str:
     return plugins.place(point) if point else f"nightjar.benchmarks, {name}"
 
 
-def settings(benchmark: Benchmark, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
-    """Check the benchmark's own keys in the group `benchmarks` of the parameters."""
-    with plugins.calling(place(benchmark.name), "its settings cannot be checked"):
-        return checked(benchmark.Settings, dict(values), where, "benchmarks", benchmark.name)
-
-
 def check(params: Params, where: object = PARAMS_FILE) -> None:
     """Raise NightjarError for a benchmark in the parameters that is unknown, whose settings it refuses, or whose code
     is not what the graph watches."""
@@ -133,7 +127,7 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
                 f"there is a benchmark {name} already", f"{where}: benchmarks.{name}.code", fix
             )
         benchmark = load_benchmark(name)
-        settings(benchmark, group.settings(), where)
+        question_registry.settings(benchmark, group.settings(), where)
         _check_data(benchmark, group.data, where)
         if name not in OWN and (point := _points().get(name)):
             plugins.check_watched(point, group.code, f"benchmarks.{name}.code", where)

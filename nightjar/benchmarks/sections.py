@@ -213,8 +213,6 @@ class Evaluated:
 
     def predictions(self, system: str, columns: list[str]) -> list[dict[str, Any]]:
         """Columns of the rows of contracts.PREDICTIONS."""
-        # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
-
         source = self.folder / paths.PREDICTIONS / self.card.name / system
         return tables.read_rows(source, contracts.PREDICTIONS, columns)
 

@@ -69,8 +69,6 @@ class Ranked:
 
 def ranked(evaluated: Evaluated) -> Ranked | None:
     """The rankings of the benchmark; None if the parameters have no consistency for it."""
-    # Here, not above: Parquet takes long to load, and cards are loaded for scoring files of JSON Lines too.
-
     params, card = evaluated.params, evaluated.card
     if card.name not in params.consistency.benchmarks:
         return None
