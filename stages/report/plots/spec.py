@@ -22,17 +22,28 @@ ROLES: Mapping[str, tuple[str, str]] = {
     "human": ("star", "★"),
 }
 
-# The keys of the rows. rect: x1, x2, y1, y2; link: the same, a straight line; line: x and y of one line; dot: x, y,
-# symbol; text: x, y, text. All have colour; rect and dot have a title, which is shown when they are pointed at.
-Kind = Literal["rect", "link", "line", "dot", "text"]
+Kind = Literal["rect", "line", "dot", "text"]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Rows of one kind."""
+    """A mark of a panel, in the units of its axes: a rectangle between two corners, a line, a dot, or a text.
+
+    `title` is what the mark says when it is pointed at, `edge` the colour of a rectangle's edge, `symbol` that of a
+    dot, `text` and `bold` those of a text; a line is `width` pixels wide, and may be `dashed`.
+    """
 
     kind: Kind
-    rows: Sequence[Mapping[str, Any]]
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    title: str = ""
+    edge: str = ""
+    symbol: str = ""
+    text: str = ""
+    bold: bool = False
+    width: float = 2
+    dashed: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -26,7 +26,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import Affine2D, IdentityTransform
 
 from nightjar.core.display import printable
-from stages.report.plots.spec import ROLES, Panel, Plot
+from stages.report.plots.spec import ROLES, Mark, Panel, Plot
 
 _STYLE = (
     (Path(__file__).parents[1] / "assets" / "style.css").read_text(encoding="utf-8").partition("\n* {")[0]
@@ -110,13 +110,12 @@ def _drawing(panel: Panel, width: float) -> ElementTree.Element:
         axes = figure.add_axes((label_width / width, bottom / height, room / width, panel.height / height))
         _frame(axes, panel, room)
         for layer, mark in enumerate(panel.marks, start=1):
-            for row in mark.rows:
-                artist = _MARKS[mark.kind](axes, row, COLOURS[row["colour"]])
-                artist.set_clip_on(False)
-                artist.set_zorder(layer)
-                if "title" in row:
-                    artist.set_gid(f"title{len(titles)}")
-                    titles.append(row["title"])
+            artist = _artist(axes, mark)
+            artist.set_clip_on(False)
+            artist.set_zorder(layer)
+            if mark.title:
+                artist.set_gid(f"title{len(titles)}")
+                titles.append(mark.title)
         svg_file = io.StringIO()
         figure.savefig(svg_file, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     root = ElementTree.fromstring(svg_file.getvalue())  # noqa: S314 - matplotlib wrote it
@@ -170,38 +169,25 @@ def _text(element: ElementTree.Element) -> str:
     return ElementTree.tostring(element, encoding="unicode")
 
 
-def _rect(axes: Axes, row: Mapping[str, Any], colour: str) -> Artist:
-    edge = COLOURS[row["edge"]] if "edge" in row else "none"
-    corner, size = (row["x1"], row["y1"]), (row["x2"] - row["x1"], row["y2"] - row["y1"])
-    return axes.add_patch(Rectangle(corner, *size, facecolor=colour, edgecolor=edge))
-
-
-def _words(axes: Axes, row: Mapping[str, Any], colour: str) -> Artist:
-    style: dict[str, Any] = {"color": colour, "weight": "bold" if row["bold"] else "normal"}
-    return axes.text(row["x"], row["y"], printable(row["text"]), ha="center", va="center", size=12, **style)
-
-
-def _line(axes: Axes, row: Mapping[str, Any], colour: str) -> Artist:
-    return axes.add_line(Line2D(row["x"], row["y"], color=colour, linewidth=1.8))
-
-
-def _link(axes: Axes, row: Mapping[str, Any], colour: str) -> Artist:
-    x, y = ([row[f"{name}1"], row[f"{name}2"]] for name in "xy")
-    line = Line2D(x, y, color=colour, linewidth=row.get("width", 2), solid_capstyle="butt")
-    if row.get("dashed"):
-        line.set_dashes((4, 3))
-    return axes.add_line(line)
-
-
-def _dot(axes: Axes, row: Mapping[str, Any], colour: str) -> Artist:
-    name, size = _MARKERS[row["symbol"]]
-    marker = MarkerStyle(name)
-    x, y = axes.transData.transform((row["x"], row["y"]))
-    path = marker.get_path().transformed(marker.get_transform() + Affine2D().scale(size).translate(x, y))
-    style = {"facecolor": colour, "edgecolor": COLOURS["paper"], "linewidth": 0.8}
-    return axes.add_artist(PathPatch(path, transform=IdentityTransform(), **style))
-
-
-_MARKS: Mapping[str, Callable[[Axes, Mapping[str, Any], str], Artist]] = {
-    "rect": _rect, "text": _words, "line": _line, "link": _link, "dot": _dot
-}  # fmt: skip
+def _artist(axes: Axes, mark: Mark) -> Artist:
+    """Add a mark to the axes."""
+    colour, x, y = COLOURS[mark.colour], mark.x, mark.y
+    if mark.kind == "rect":
+        edge = COLOURS[mark.edge] if mark.edge else "none"
+        return axes.add_patch(
+            Rectangle((x[0], y[0]), x[1] - x[0], y[1] - y[0], facecolor=colour, edgecolor=edge)
+        )
+    if mark.kind == "line":
+        line = Line2D(x, y, color=colour, linewidth=mark.width, solid_capstyle="butt")
+        if mark.dashed:
+            line.set_dashes((4, 3))
+        return axes.add_line(line)
+    if mark.kind == "text":
+        style: dict[str, Any] = {"color": colour, "weight": "bold" if mark.bold else "normal"}
+        return axes.text(x[0], y[0], printable(mark.text), ha="center", va="center", size=12, **style)
+    # A dot has the same size wherever it is, so its path is in pixels.
+    name, size = _MARKERS[mark.symbol]
+    marker, place = MarkerStyle(name), axes.transData.transform((x[0], y[0]))
+    path = marker.get_path().transformed(marker.get_transform() + Affine2D().scale(size).translate(*place))
+    edging = {"edgecolor": COLOURS["paper"], "linewidth": 0.8}
+    return axes.add_artist(PathPatch(path, transform=IdentityTransform(), facecolor=colour, **edging))

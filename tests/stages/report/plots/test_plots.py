@@ -17,7 +17,7 @@ from nightjar.benchmarks.sections import Gains, Interval, PlotAxis, PlotPoint, P
 from nightjar.statistics.metric import Metric
 from stages.report.plots import kinds
 from stages.report.plots.kinds import BIN, HIGH, LOW
-from stages.report.plots.spec import Plot, rounded
+from stages.report.plots.spec import Mark, Plot, rounded
 
 METRIC = Metric("rougeL", "ROUGE-L")
 ROLES = {"people": "human", "ours": "treatment", "rule": "baseline", "top": "bound"}
@@ -37,24 +37,24 @@ def forest() -> Plot:
     return kinds.forest("scores", "A <label>", [("Row & one", "n = 25", METRIC, LANES)], ROLES)
 
 
-def marks(plot: Plot, kind: str, panel: int = 0) -> list[dict[str, object]]:
-    return [dict(row) for mark in plot.panels[panel].marks if mark.kind == kind for row in mark.rows]
+def marks(plot: Plot, kind: str, panel: int = 0) -> list[Mark]:
+    return [mark for mark in plot.panels[panel].marks if mark.kind == kind]
 
 
 def test_a_forest_has_every_value_at_its_place_in_the_colour_of_its_role() -> None:
     plot = forest()
     labels = [text for _, text in plot.panels[0].y.labels]
     assert labels == ["rule", "ours", "top", "people"], "by role"
-    assert {row["x"]: row["colour"] for row in marks(plot, "dot")} == {
+    assert {mark.x[0]: mark.colour for mark in marks(plot, "dot")} == {
         90.0: "human", 48.1: "treatment", 3.0: "baseline", 61.0: "bound",
     }  # fmt: skip
-    assert {(row["x1"], row["x2"]) for row in marks(plot, "link")} == {
+    assert {tuple(mark.x) for mark in marks(plot, "line")} == {
         (80.0, 95.0),
         (40.2, 55.9),
         (50.0, 70.0),
     }
-    assert "ours (treatment)\n48.1 [40.2, 55.9]" in {row["title"] for row in marks(plot, "dot")}
-    assert len({row["symbol"] for row in marks(plot, "dot")}) == 4, (
+    assert "ours (treatment)\n48.1 [40.2, 55.9]" in {mark.title for mark in marks(plot, "dot")}
+    assert len({mark.symbol for mark in marks(plot, "dot")}) == 4, (
         "a shape a role, for readers without colours"
     )
     assert list(plot.rows)[1] == ("Row & one", "ROUGE-L", "ours", 48.1, 40.2, 55.9) or len(plot.rows) == 4
@@ -67,7 +67,7 @@ def test_the_files_have_the_same_numbers_and_texts() -> None:
     texts = {it.text for it in root.iter(f"{SVG}text")}
     assert {"Row $a_b$ & \\x1b one", "n = 25", *LANES} <= texts, "no formula, and no control character"
     titles = [it.text for it in root.iter(f"{SVG}title")]
-    assert titles == [row["title"] for row in marks(plot, "dot")] and len(titles) == len(LANES)
+    assert titles == [mark.title for mark in marks(plot, "dot")] and len(titles) == len(LANES)
     rows = list(csv.DictReader(io.StringIO(files["scores.csv"])))
     assert [(row["system"], float(row["value"])) for row in rows] == [
         (name, it.value) for name, it in LANES.items()
@@ -115,7 +115,7 @@ def test_gains_are_ordered_by_their_mean_and_reach_from_zero() -> None:
     rows = {"ours": [row("b", -5.0), row("a", 20.0, 10.0)], "top": [row("a", 30.0), row("b", 1.0)]}
     plot = kinds.gains(Gains("gains", METRIC, rows), ROLES)
     assert [text for _, text in plot.panels[0].y.labels] == ["a", "b"]
-    assert [(it["x1"], it["x2"]) for it in marks(plot, "rect")] == [(-5.0, 0), (0, 20.0)]
+    assert [tuple(mark.x) for mark in marks(plot, "rect")] == [(-5.0, 0), (0, 20.0)]
     assert [panel.note for panel in plot.panels] == ["better on 1 of 2", "better on 2 of 2"]
     assert plot.panels[0].x == plot.panels[1].x and plot.panels[0].x.low <= -5 and plot.panels[0].x.high >= 30
 
@@ -127,8 +127,9 @@ def test_points_are_joined_where_the_plot_says_so() -> None:
             "p", "x", PlotAxis("x", 0, 100), PlotAxis("y", 0, 100), {"ours": some}, ("a",), [(1,)], joined
         )
         plot = kinds.points(it, ROLES)
-        assert len(marks(plot, "line")) == joined and len(marks(plot, "dot")) == 2
-        assert sum("dashed" in row for row in marks(plot, "link")) == (not joined), "the diagonal"
+        lines = marks(plot, "line")
+        assert sum(mark.width == 1.8 for mark in lines) == joined and len(marks(plot, "dot")) == 2
+        assert sum(mark.dashed for mark in lines) == (not joined), "the diagonal"
         assert plot.legend == [("treatment", "circle", "ours")] and "second" in "".join(plot.draw()[0])
 
 
@@ -137,8 +138,8 @@ def test_every_step_of_training_is_there_and_the_kept_one_is_marked() -> None:
     recipes = {"ours": {"training": steps, "dev": [(50, 0.5), (100, 0.7)]}, "other": {"training": steps[:3]}}
     plot = kinds.curves("losses", "x", "loss", recipes, ROLES, {"ours": 50})
     assert [panel.title for panel in plot.panels] == ["ours", "other"], "a panel a recipe"
-    assert len(marks(plot, "line")[0]["x"]) == 100  # type: ignore[arg-type]
-    assert [row["symbol"] for row in marks(plot, "dot")] == ["star", "circle"], (
+    assert len(marks(plot, "line")[0].x) == 100
+    assert [mark.symbol for mark in marks(plot, "dot")] == ["star", "circle"], (
         "a line alone for so many steps"
     )
     assert [row for row in plot.rows if row[4] == "yes"] == [("ours", "dev", 50, 0.5, "yes")]
@@ -152,7 +153,7 @@ def test_calls_are_counted_in_bins_and_extremes_in_the_outermost() -> None:
     rows = {row[1]: row[3:] for row in plot.rows}
     assert rows[LOW] == (2, 0) and rows[0.0] == (2, 0) and rows[HIGH - BIN] == (3, 3) and rows[0.5] == (1, 1)
     assert plot.panels[0].note == "4 of 9 save at least 0.5"
-    assert sum(row["y2"] - row["y1"] for row in marks(plot, "rect")) == 9  # type: ignore[operator]
+    assert sum(mark.y[1] - mark.y[0] for mark in marks(plot, "rect")) == 9
 
 
 @given(GRAPHS)
@@ -162,13 +163,13 @@ def test_a_stage_is_below_all_that_it_reads_from_and_no_two_are_at_one_place(
     reads = networkx.DiGraph([(one, node) for node, direct in edges.items() for one in direct])
     reads.add_nodes_from(edges)
     plot = kinds.graph("stages", {node: ["1 → 1 rows"] for node in edges}, reads, [])
-    places = [(row["x1"], row["x2"], row["y1"]) for row in marks(plot, "rect")]
+    places = [(*mark.x, mark.y[0]) for mark in marks(plot, "rect")]
     above = dict(zip(edges, (place[2] for place in places), strict=True))
-    assert all(above[one] > above[node] for node, direct in edges.items() for one in direct)  # type: ignore[operator]
+    assert all(above[one] > above[node] for node, direct in edges.items() for one in direct)
     assert len(set(places)) == len(edges)
     for first, last, y in places:
-        assert not [other for other in places if other[2] == y and first < other[0] < last]  # type: ignore[operator]
-        assert 0 <= first < last <= 1  # type: ignore[operator]
+        assert not [other for other in places if other[2] == y and first < other[0] < last]
+        assert 0 <= first < last <= 1
 
 
 @pytest.mark.parametrize(
