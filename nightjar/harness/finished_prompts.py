@@ -24,7 +24,7 @@ MOST_NEW_TOKENS = 256
 KEPT_KEYS = ("doc_id", "doc", "target", "arguments")
 
 
-class Unit(NamedTuple):
+class PromptUnit(NamedTuple):
     """One request to a model: a text after a prompt, or the log-likelihoods of `texts` after it.
 
     `places` are the numbers of the arguments of the document that it answers.
@@ -48,7 +48,7 @@ class PromptedDocument(NamedTuple):
     where: str
     lines: Sequence[Line]
     arguments: Sequence[Sequence[Any]]
-    units: Sequence[Unit]
+    units: Sequence[PromptUnit]
 
 
 def read_documents(file: Path) -> list[PromptedDocument]:
@@ -68,7 +68,7 @@ def read_documents(file: Path) -> list[PromptedDocument]:
     return documents
 
 
-def _units(arguments: Sequence[Sequence[Any]], where: str) -> list[Unit]:
+def _units(arguments: Sequence[Sequence[Any]], where: str) -> list[PromptUnit]:
     by_prompt: dict[str, list[int]] = {}
     units = []
     for place, (prompt, *settings) in enumerate(arguments):
@@ -84,11 +84,11 @@ def _units(arguments: Sequence[Sequence[Any]], where: str) -> list[Unit]:
         else:
             raise NightjarError("a request without a continuation or settings", where, FORM)
     for prompt, places in by_prompt.items():
-        units.append(Unit(prompt, tuple(arguments[place][1] for place in places), tuple(places)))
+        units.append(PromptUnit(prompt, tuple(arguments[place][1] for place in places), tuple(places)))
     return units
 
 
-def _generation(prompt: str, settings: Mapping[str, Any], place: int, where: str) -> Unit:
+def _generation(prompt: str, settings: Mapping[str, Any], place: int, where: str) -> PromptUnit:
     until = settings.get("until") or []
     until = [until] if isinstance(until, str) else until
     limit = settings.get("max_gen_toks", settings.get("max_new_tokens", MOST_NEW_TOKENS))
@@ -98,10 +98,12 @@ def _generation(prompt: str, settings: Mapping[str, Any], place: int, where: str
         raise NightjarError(f"max_gen_toks is {limit!r}", where, "give a number of tokens")
     if settings.get("do_sample") and settings.get("temperature", 1) != 0:
         raise NightjarError("answers are drawn by chance (do_sample)", where, FORM)
-    return Unit(prompt, (), (place,), tuple(filter(None, until)), limit)
+    return PromptUnit(prompt, (), (place,), tuple(filter(None, until)), limit)
 
 
-def answers(model: Model, units: Sequence[Unit], numbers: Sequence[int]) -> Iterator[tuple[int, list[Any]]]:
+def answers(
+    model: Model, units: Sequence[PromptUnit], numbers: Sequence[int]
+) -> Iterator[tuple[int, list[Any]]]:
     """Yield the number of each of the units `numbers`, and its texts or log-likelihoods, as they finish."""
     texts = {place: unit for place, unit in enumerate(units) if unit.needs == "generate"}
     if wanted_texts := [number for number in numbers if number in texts]:
@@ -118,7 +120,7 @@ def answers(model: Model, units: Sequence[Unit], numbers: Sequence[int]) -> Iter
             yield number, [it.logprob for it in scores]
 
 
-def _request(model: Model, unit: Unit) -> Request:
+def _request(model: Model, unit: PromptUnit) -> Request:
     ids = model.tokenizer.encode(unit.prompt) if model.tokenizer else ()
     return Request(unit.prompt, ids, unit.max_new_tokens, unit.stop)
 
