@@ -118,7 +118,7 @@ def _database(url: str) -> str:
 
 class Nightly(DriverGroup):
     """The nightly evaluation. `stages` names those whose runs it forces, before the @; paths are from the project's
-    root. A sample of the questions is drawn for which the stages are expected to take `minutes`; null: all questions.
+    root. At most `limit` questions of each task are asked; null: all questions.
     `alpha` is the chance, at most, that an unchanged set of models gets any other verdict. `cron` and `timezone` say
     when `nightjar serve` starts one. Another DVC repository may leave the group out, or keys of it.
     """
@@ -127,7 +127,7 @@ class Nightly(DriverGroup):
     cron: Annotated[str, AfterValidator(_cron)] = "0 2 * * *"
     timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
     stages: list[Annotated[str, Field(min_length=1)]] = Field(default=["predict", "evaluate"])
-    minutes: Annotated[float, Field(gt=0, le=LARGEST)] | None = None
+    limit: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
     ledger: Annotated[str, Field(min_length=1)] = paths.LEDGER.as_posix()
     notifications: Annotated[str, Field(min_length=1)] = paths.NOTIFICATIONS.as_posix()
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.01

@@ -133,8 +133,6 @@ def _show(result: Any) -> None:
                 for row in result
             ]
         )
-    elif "added" in result:
-        say(f"Added {', '.join(result['added'])}." if result["added"] else f"No entries in {ledgers.ASIDE}.")
     elif "problems" in result:
         for line in result["problems"]:
             _warn(line)
@@ -154,11 +152,8 @@ def _show(result: Any) -> None:
 @click.argument("run", required=False)
 @click.option("--benchmark", metavar="NAME", help="With RUN: all verdicts on this benchmark.")
 @click.option("--check", is_flag=True, help="Name every file that is missing or cannot be read.")
-@click.option("--recover", is_flag=True, help="Add the entries that could not be added before.")
 @printed(_show, failed=lambda result: "problems" in result and bool(result["problems"]))
-def ledger(
-    run: str | None, benchmark: str | None, check: bool, recover: bool
-) -> dict[str, Any] | list[dict[str, Any]]:
+def ledger(run: str | None, benchmark: str | None, check: bool) -> dict[str, Any] | list[dict[str, Any]]:
     """The nightly runs; with RUN (its name, the end of it, or `last`) how many of its scores changed, and which.
 
     The ledger is the folder `nightly.ledger` of params.yaml. Its entries are never rewritten. The exit
@@ -171,12 +166,9 @@ def ledger(
       nightjar ledger last --benchmark supernatinst
       nightjar ledger --check
     """
-    if sum((run is not None, check, recover)) > 1 or (benchmark is not None and run is None):
-        raise click.UsageError("RUN, --check and --recover exclude one another; --benchmark goes with RUN")
+    if (run is not None and check) or (benchmark is not None and run is None):
+        raise click.UsageError("RUN and --check exclude one another; --benchmark goes with RUN")
     folder = Path.cwd() / Nightly.load().ledger
-    if recover:
-        ledgers.prepare(folder)
-        return {"added": ledgers.recover(Path.cwd() / ledgers.ASIDE, folder, _warn)}
     if check:
         runs, damage = ledgers.check(folder)
         return {"runs": runs, "problems": damage}
@@ -197,10 +189,6 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list(folder: Path) -> list[dict[str, Any]]:
-    aside = Path.cwd() / ledgers.ASIDE
-    if aside.resolve() != folder.resolve() and (waiting := ledgers.entries(aside, _warn)):
-        fix = "`nightjar ledger --recover` adds them"
-        _warn(f"{len(waiting)} runs are in {ledgers.ASIDE}, not in the ledger: {fix}")
     rows = []
     for entry in ledgers.entries(folder, _warn):
         try:

@@ -128,33 +128,12 @@ def append_or_aside(root: Path, ledger: Path, facts: Mapping[str, Any], *rows: R
         what = f"the entry could not be added ({why}), nor written to {ASIDE} ({_one_line(error)})"
         raise NightjarError(what, ledger, "free some space or fix the folder, and run again") from error
     what = f"the entry could not be added ({why}) and is in {path.relative_to(root)}"
-    return NightjarError(what, ledger, "the next night adds it, or `nightjar ledger --recover`")
+    return NightjarError(what, ledger, "fix that, and run the night again")
 
 
 def _one_line(error: Exception) -> str:
     text = error.what if isinstance(error, NightjarError) else getattr(error, "strerror", None) or error
     return " ".join(str(text).split()) or type(error).__name__
-
-
-def recover(aside: Path, ledger: Path, warn: Warn = _log) -> list[str]:
-    """Add the entries of the ledger `aside` to `ledger`, and remove them from `aside`; returns their runs.
-
-    One that is damaged, or whose namesake in `ledger` is, is not touched, with a warning. Raises as `append` does.
-    """
-    recovered: list[str] = []
-    for path in sorted(_folders(aside)) if aside.resolve() != ledger.resolve() else ():
-        # A recovery that was killed may have added it already.
-        namesakes = [other for other in _folders(ledger) if other.name == path.name]
-        if not all(_intact(one, warn) for one in (path, *namesakes)):
-            continue
-        if not namesakes:
-            facts = _facts(path)
-            rows = [read(facts, name).to_pylist() for name in TABLES]
-            del facts["path"]
-            append(ledger, facts, *rows)
-        remove(path)
-        recovered.append(path.name)
-    return recovered
 
 
 def entries(ledger: Path, warn: Warn = _log) -> list[dict[str, Any]]:

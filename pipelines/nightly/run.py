@@ -8,7 +8,6 @@ project and nothing in its DVC cache.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
-from nightjar.core.display import counted_as, duration
+from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.params.drivers import Nightly
@@ -84,7 +83,7 @@ def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due
         session.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
         try:
             with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
-                reference = _ready(root / settings.ledger, outcome, session)
+                reference = _ready(root / settings.ledger, outcome)
                 scratch = held.enter_context(Scratch(root, baseline(root)))
             night = Night(graph, graph_before, scratch.path, root / paths.LOGS / name, session)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
@@ -104,16 +103,8 @@ def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due
             return End("cancelled", "stopped; nothing was added to the ledger")
 
 
-def _ready(ledger: Path, outcome: Outcome, session: Session) -> Reference | None:
-    """Add entries to the ledger that could not be added before, and read the last good one.
-
-    It is read now, because at the end of the night the ledger may be unavailable.
-    """
-    try:
-        for run in ledgers.recover(session.root / ledgers.ASIDE, ledger, outcome.warnings.append):
-            session.log(f"added {run} to the ledger, from {ledgers.ASIDE}")
-    except (NightjarError, OSError) as error:  # the entries remain aside
-        outcome.warnings.append(f"{ledgers.ASIDE} was not added to the ledger: {error}")
+def _ready(ledger: Path, outcome: Outcome) -> Reference | None:
+    """Read the last good entry of the ledger now, because at the end of the night it may be unavailable."""
     reference = next(_references(ledger, outcome.warnings.append), None)
     if reference:
         outcome.earlier = ledgers.read(reference.facts, "scores.parquet").to_pylist()
@@ -143,10 +134,8 @@ def _evaluate(
     Raises Cancelled, and NightjarError if a stage fails, or there are no scores, or they cannot be read.
     """
     take(night, pull)
-    sampled, new = sample.draw(night, settings, reference.facts["stages"] if reference else {})
-    began = time.monotonic()
+    sampled = sample.draw(night, settings.limit)
     results = run_stages(night, jobs)
-    seconds = time.monotonic() - began
     stages = list(night.graph.stages.values())
     scores, instances, benchmarks = nightly_facts.scores(night.work, stages)
     ledgers.check_rows(scores, instances)
@@ -160,13 +149,11 @@ def _evaluate(
     outcome.scores, outcome.instances, outcome.verdicts = scores, instances, verdicts
     versions, facts["hardware"]["gpus"] = nightly_facts.of_stages(night.work, stages)
     facts["versions"] |= versions
-    parts = [nightly_text.message(verdicts, reference and reference.facts), new]
-    if settings.minutes and seconds > 60 * settings.minutes:
-        parts.append(f"took {duration(seconds)}, more than nightly.minutes = {settings.minutes:g}")
     worse = any(row["verdict"] == "worse" for row in verdicts)
     facts |= {
         "state": "worse" if worse and not facts["accepted"] else "good",
-        "message": ("accepted: " if facts["accepted"] else "") + "; ".join(filter(None, parts)),
+        "message": ("accepted: " if facts["accepted"] else "")
+        + nightly_text.message(verdicts, reference and reference.facts),
         "against": reference.facts["run"] if reference else None,
     }
 

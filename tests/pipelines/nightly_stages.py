@@ -49,7 +49,7 @@ threads: 1
 question: What is
 nightly:
   ledger: ledger
-  minutes: 0.01
+  limit: 20
 """
 
 INSTANCES = 40

@@ -44,7 +44,7 @@ def test_a_group_that_is_no_mapping(tmp_path: Path, group: str, value: str) -> N
         ("rebuild: {memory_classes: {a: .inf}}", "memory_classes.a = inf", "a finite number"),
         ("rebuild: {memory_classes: 3}", "memory_classes = 3", "a mapping of keys to values"),
         ("nightly: {timezone: Berlin}", "timezone = 'Berlin'", "write UTC, or one such as Europe/Berlin"),
-        ("nightly: {minutes: 0}", "minutes = 0", "greater than 0"),
+        ("nightly: {limit: 0}", "limit = 0", "greater than or equal to 1"),
         (
             "nightly: {cron: daily}",
             "cron = 'daily'",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 
 from nightjar.params.drivers import Nightly
 from pipelines.history import ledger as ledgers
@@ -55,31 +53,6 @@ def test_a_ledger_that_cannot_be_written_is_an_error_before_anything_starts(repo
     (line,) = (repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
     event = json.loads(line)
     assert event["kind"] == "nightly failed" and f"nightjar: {event['message']}\n" == told.stderr
-
-
-def test_entries_written_aside_are_named_and_brought_in(repo: Repo) -> None:
-    add(repo.root / LEDGER, "a")
-    add(repo.root / ledgers.ASIDE, "b")
-    told = repo.here("ledger")
-    assert told.stdout.count("\n") == 2 and "`nightjar ledger --recover` adds them" in told.stderr
-    assert repo.here("ledger", "--recover").stdout == "Added b.\n"
-    assert json.loads(repo.here("ledger", "--recover", "--json").stdout) == {"added": []}
-    told = repo.here("ledger", "--json")
-    assert ([row["run"] for row in json.loads(told.stdout)], told.stderr) == (["a", "b"], "")
-    shutil.rmtree(repo.root / LEDGER)
-    Path(repo.root / LEDGER).write_text("a file")
-    assert repo.here("ledger", "--recover").returncode == 2
-    assert repo.here("ledger", "--recover", "--check").returncode == 2
-
-
-def test_a_repository_without_such_stages_or_without_a_commit_is_one_line(repo: Repo) -> None:
-    repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n")
-    assert repo.nightjar("ledger").stderr.count("\n") == 1
-    repo.write(params="nightly:\n  alpha: 2\n")
-    told = repo.here("nightly")
-    assert (told.returncode, told.stderr.count("\n")) == (2, 1) and "nightly.alpha = 2" in told.stderr
-    repo.write(params="nightly:\n  clock: daily\n")
-    assert "unknown key nightly.clock" in repo.nightjar("ledger").stderr
 
 
 def test_a_first_run_has_no_table_of_verdicts(repo: Repo) -> None:

@@ -215,29 +215,6 @@ def test_an_entry_that_can_be_added_nowhere_is_one_line(tmp_path: Path) -> None:
         ledgers.append_or_aside(tmp_path, tmp_path / "ledger", facts("a"), [], instances(50), [])
 
 
-def test_entries_set_aside_are_added_once_and_removed(tmp_path: Path) -> None:
-    ledger, aside = tmp_path / "ledger", tmp_path / "aside"
-    assert ledgers.recover(aside, ledger) == []
-    add(ledger, "a")
-    for name in "bcd":
-        add(aside, name)
-    add(ledger, "b")  # a recovery that was killed had added it already
-    rewrite(folder(aside, "c") / "scores.parquet", b"")
-    told: list[str] = []
-    assert ledgers.recover(aside, ledger, told.append) == ["b", "d"]
-    assert [facts["run"] for facts in ledgers.entries(ledger)] == ["a", "b", "d"]
-    assert ledgers.check(ledger)[1] == []
-    assert ledgers.read(ledgers.find(ledger, "d"), "instances.parquet").to_pylist() == instances(50)
-    assert len(told) == 1 and f"skipped {folder(aside, 'c')}: scores.parquet: unreadable" in told[0]
-    assert ledgers.recover(aside, ledger, told.append) == []
-    # One that is in both is removed from neither where that in the ledger is damaged, or both are one folder.
-    add(aside, "a")
-    rewrite(folder(ledger, "a") / "scores.parquet", b"")
-    assert ledgers.recover(aside, ledger, told.append) == [] and folder(aside, "a").is_dir()
-    (tmp_path / "link").symlink_to(ledger)
-    assert ledgers.recover(tmp_path / "link", ledger, told.append) == [] and folder(ledger, "b").is_dir()
-
-
 # Counts what a writer asks of the system and, in a child for each, dies for good before that call.
 KILLED = """
 import os, signal, sys

@@ -182,9 +182,6 @@ def test_every_night_asks_the_same_questions(nights: Nights) -> None:
     for entry in entries:
         facts = entry["stages"]["evaluate@made"]
         assert (facts["limit"], facts["questions"]) == (20, 20) and facts["seconds"] > 0.6
-        assert entry["message"].endswith(", more than nightly.minutes = 0.01")
-    told = [" new sample for 1 s: 20 of data/questions/made; " in entry["message"] for entry in entries]
-    assert told == [True, False, False]
 
 
 def test_a_regression_is_reported_until_it_is_accepted(nights: Nights, api: Api) -> None:
@@ -342,11 +339,10 @@ def test_a_ledger_that_goes_away_costs_no_night(project: Repo, tmp_path: Path) -
     assert (started.returncode, "Traceback" in err) == (2, False), out + err
     (aside,) = (project.root / ledgers.ASIDE).glob("date=*/*")
     assert (
-        f" and is in {aside.relative_to(project.root)}; the next night adds it, or " in err.splitlines()[-1]
+        f" and is in {aside.relative_to(project.root)}; fix that, and run the night again"
+        in err.splitlines()[-1]
     )
     (line,) = (project.root / ".nightjar/notifications.jsonl").read_text().splitlines()
     assert json.loads(line)["message"].endswith(err.splitlines()[-1].removeprefix("nightjar: "))
-    ledger.unlink()
-    assert project.nightjar("ledger", "--recover").stdout == f"Added {aside.name}.\n"
-    entry = next(ledgers.good(ledger), None)
+    entry = next(ledgers.good(project.root / ledgers.ASIDE), None)
     assert entry is not None and json.loads(out)["run"] == entry["run"]

@@ -1,20 +1,16 @@
-"""The sample of a night: within the budget, the same every night, and drawn again only when it no longer fits."""
+"""The sample of a night: as many questions of each task as the limit allows, and the same every night."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from nightjar.benchmarks.evaluation import WHOLE
 from nightjar.benchmarks.records import read_questions
-from nightjar.core import paths, tables
-from nightjar.params.drivers import Nightly
+from nightjar.core import tables
 from pipelines.graph.graph import Graph, Stage
 from pipelines.nightly import sample
 from pipelines.nightly.stages import Night
-from stages._runtime import history
 from tests.questions import question, write_questions
 
 # Benchmarks by their tasks.
@@ -32,107 +28,38 @@ def stage(name: str, benchmark: str) -> Stage:
     return Stage(name, "x", "", (f"data/questions/{benchmark}", "code.py"), (), (), {}, (), ())
 
 
-def drawn(
-    root: Path, minutes: float | None, before: dict[str, Any]
-) -> tuple[dict[str, Any], str, dict[str, set[Any]]]:
-    """A night's sample: the facts, the line, and the questions that remain, in a clone of its own."""
+def drawn(root: Path, limit: int | None) -> tuple[dict[str, dict[str, int]], dict[str, set[Any]]]:
+    """A night's sample: the facts, and the questions that remain, in a clone of its own."""
     work = root / "clone"
     tables.remove(work)
     questions(work)
-    names = {
-        "predict@many-a": "many",
-        "predict@many-b": "many",
-        "evaluate@many": "many",
-        "predict@one-a": "one",
-    }
+    names = {"predict@many-a": "many", "evaluate@many": "many", "predict@one-a": "one"}
     graph = Graph(root, {name: stage(name, benchmark) for name, benchmark in names.items()})
     shown: Any = None  # a sample shows nothing
-    night = Night(graph, graph, work, root / "logs", shown)
-    settings = Nightly(minutes=minutes)
-    facts, line = sample.draw(night, settings, before)
+    facts = sample.draw(Night(graph, graph, work, root / "logs", shown), limit)
     asked = {name: {one.key for one in read_questions(work / "data/questions" / name)} for name in TASKS}
-    return facts, line, asked
+    return facts, asked
 
 
-def measured(facts: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """The facts of a night whose stages took so long for each question."""
-    return {name: {**told, "seconds": seconds * told["questions"]} for name, told in facts.items()}
+def test_without_a_limit_every_question_is_asked(tmp_path: Path) -> None:
+    facts, asked = drawn(tmp_path, None)
+    assert facts == {} and [len(it) for it in asked.values()] == [200, 300]
 
 
-@pytest.fixture()
-def root(tmp_path: Path) -> Path:
-    # A rebuild took 4 seconds a question of `many`, all stages together, and 1 of `one`.
-    for name, seconds in (
-        ("predict@many-a", 300),
-        ("predict@many-b", 400),
-        ("evaluate@many", 100),
-        ("predict@one-a", 300),
-    ):
-        history.append(tmp_path, name, seconds)
-    return tmp_path
-
-
-def test_without_a_budget_every_question_is_asked(root: Path) -> None:
-    facts, line, asked = drawn(root, None, {})
-    assert (facts, line) == ({}, "") and [len(it) for it in asked.values()] == [200, 300]
-
-
-def test_the_largest_sample_that_is_expected_to_fit_is_drawn_and_remains(root: Path) -> None:
-    facts, line, first = drawn(root, 10, {})
-    # 80% of 600 s. 9 a task of `many` are 90 questions for 360 s, and 90 of `one` take 90 s; 10 a task do not fit.
+def test_every_task_has_at_most_so_many_questions_and_always_the_same(tmp_path: Path) -> None:
+    facts, first = drawn(tmp_path, 9)
     assert facts["predict@many-a"] == facts["evaluate@many"] == {"limit": 9, "questions": 90}
-    assert facts["predict@one-a"] == {"limit": 90, "questions": 90}
-    assert line == (
-        "new sample for 10 min: 90 of data/questions/many, 90 of data/questions/one; expected: 8 min"
-    )
+    assert facts["predict@one-a"] == {"limit": 9, "questions": 9}
     assert {task for task, _ in first["many"]} == set(TASKS["many"])
     # The artifact as it was is beside the sample, for files of predictions.
-    whole = root / "clone/data/questions/one" / WHOLE
+    whole = tmp_path / "clone/data/questions/one" / WHOLE
     assert len(read_questions(whole)) == 300 and {one.key for one in read_questions(whole)} > first["one"]
-    # The measured times replace the history: they are others, and the sample still fits.
-    again, line, second = drawn(root, 10, measured(facts, 1.1))
-    assert (again, line, second) == (facts, "", first)
+    assert drawn(tmp_path, 9) == (facts, first)
 
 
-def test_a_sample_that_no_longer_fits_is_replaced_by_one_of_the_same_questions(root: Path) -> None:
-    facts, _, first = drawn(root, 10, {})
-    for minutes, smaller in ((4, True), (25, False)):
-        other, line, second = drawn(root, minutes, measured(facts, 1.1))
-        assert line.startswith(f"new sample for {minutes} min: ")
-        for name in TASKS:
-            assert second[name] < first[name] if smaller else second[name] > first[name]
-        assert other["predict@one-a"]["questions"] == len(second["one"])
-    other, line, second = drawn(root, 10_000, measured(facts, 1.1))
-    assert [len(it) for it in second.values()] == [200, 300]
-    assert not (root / "clone/data/questions/one" / WHOLE).exists()
-    # All of it takes little of the budget, and is not drawn again.
-    assert drawn(root, 10_000, measured(other, 1.1))[1] == ""
-
-
-def test_a_benchmark_of_which_no_time_is_known_gets_the_smallest_sample(root: Path) -> None:
-    (root / paths.HISTORY).unlink()
-    history.append(root, "predict@one-a", 300)
-    facts, _, _ = drawn(root, 2, {})
-    assert facts["predict@many-a"] == {"limit": 2, "questions": 20}
-    assert facts["predict@one-a"] == {"limit": 96, "questions": 96}
-    # The next night knows what the first one measured.
-    facts, _, _ = drawn(root, 10, measured(facts, 0.5))
-    # Half a second for each question and stage: 480 s are enough for 240 of `one` and, of `many`, all 200.
-    assert [facts[name]["questions"] for name in ("predict@many-a", "predict@one-a")] == [200, 300]
-
-
-def test_a_budget_that_is_too_small_gets_the_smallest_sample_and_says_so(root: Path) -> None:
-    facts, line, _ = drawn(root, 0.1, {})
-    assert {told["questions"] for told in facts.values()} == {20}
-    assert line.endswith("; expected: 100 s")
-    assert drawn(root, 0.1, measured(facts, 1.0))[1] == "", "the same sample is no new one"
-
-
-def test_an_entry_of_an_earlier_version_calls_questions_asked(root: Path) -> None:
-    facts, _, _ = drawn(root, 1.0, {})
-    now = measured(facts, 0.5)
-    before = {
-        name: {("asked" if key == "questions" else key): it for key, it in of.items()}
-        for name, of in now.items()
-    }
-    assert drawn(root, 1.0, before) == drawn(root, 1.0, now)
+def test_a_larger_sample_contains_a_smaller_one(tmp_path: Path) -> None:
+    smaller, larger = (drawn(tmp_path, limit)[1] for limit in (9, 25))
+    assert all(smaller[name] < larger[name] for name in TASKS)
+    # A task with fewer questions has all of them, and the artifact that is not reduced is left alone.
+    assert [len(it) for it in larger.values()] == [200, 25]
+    assert not (tmp_path / "clone/data/questions/many" / WHOLE).exists()
