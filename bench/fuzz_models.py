@@ -48,7 +48,7 @@ REFUSAL = json.dumps({"error": {"message": "prompt too long", "type": "invalid",
 HEADERS = b"Content-Type: application/json\r\nConnection: close\r\n"
 ADDRESSES = (b"http://127.0.0.1:8080/v1#org/model", b"https://host.example", b"http://[::1]:9/llm/")
 # Of one request; nothing is tried again.
-LIMITS = RequestLimits(connect=1.0, answer=5.0, size=2**16, attempts=1)
+LIMITS = RequestLimits(connect=1.0, answer=5.0, size=2**16, retries=0)
 
 
 @cache

@@ -35,21 +35,27 @@ class Served:
     headers: list[dict[str, str]] = field(default_factory=list)
 
 
+PATHS = ("/v1/models", "/v1/completions", "/v1/chat/completions")
+
+
 @contextmanager
-def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
-    """Serve completions by `script`; `models` are the names of its models, or the whole answer to that question."""
+def serving(script: Script, models: Any = ("tiny",), paths: tuple[str, ...] = PATHS) -> Iterator[Served]:
+    """Serve completions by `script` at `paths`.
+
+    `models` are the names of its models, or the whole answer to that question.
+    """
     served = Served("")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path != "/v1/models":
+            if self.path not in paths:
                 return self._send(404, {"error": "no such path"})
             listed = {"data": [{"id": name} for name in models]} if isinstance(models, tuple) else models
             self._send(200, listed)
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path not in ("/v1/completions", "/v1/chat/completions"):
+            if self.path not in paths:
                 return self._send(404, {"error": "no such path"})
             served.asked.append(body)
             served.headers.append(dict(self.headers))
@@ -61,8 +67,8 @@ def serving(script: Script, models: Any = ("tiny",)) -> Iterator[Served]:
         def _send(self, status: int, value: Any) -> None:
             data = value if isinstance(value, bytes) else json.dumps(value).encode()
             self.send_response(status)
-            if status == 429:
-                self.send_header("Retry-After", "0")
+            if status >= 429:
+                self.send_header("Retry-After", "0.001")  # the client's own first pause is half a second
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

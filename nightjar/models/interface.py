@@ -191,6 +191,11 @@ class Model(Protocol):
         return {}
 
     @classmethod
+    def check_source(cls, kind: str, argument: str) -> None:
+        """Raise NightjarError for a source `kind:argument` that cannot name a model; nothing is asked."""
+        return None
+
+    @classmethod
     def name(cls, kind: str, argument: str) -> str:
         """Return the name in tables of a source `kind:argument`."""
         return f"{kind} {argument}"

@@ -90,7 +90,7 @@ def resolve(source: str) -> ResolvedModel:
     """
     parsed = ModelSource.parse(source)
     if parsed.remote:
-        system_name(source)
+        backend(source).check_source(parsed.name, parsed.argument)
         return ResolvedModel(source)
     folder = Path(source)
     if parsed.installed or not _is_trained(folder):

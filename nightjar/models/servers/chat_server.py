@@ -22,7 +22,6 @@ from nightjar.models.interface import Capability, ChatReply, Decoding, Request, 
 from nightjar.models.servers.completion_server import NEUTRAL, Address, CompletionServer
 from nightjar.models.servers.http_client import RequestLimits, RequestRefused
 
-PATH = "/v1/chat/completions"
 # What a server may refuse, and the name that newer ones have for it; those without one are left out.
 ADAPTABLE: Mapping[str, str | None] = {
     "max_tokens": "max_completion_tokens",
@@ -88,6 +87,7 @@ class ChatServer(CompletionServer):
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "sample", "chat", "tools"})
     title: ClassVar[str] = "a chat server"
     kind: ClassVar[str] = "chat"
+    path: ClassVar[str] = "/chat/completions"
 
     def __init__(self, address: Address | str, limits: RequestLimits | None = None) -> None:
         super().__init__(address, limits)
@@ -190,7 +190,7 @@ class ChatServer(CompletionServer):
             names = {**self._adapted, **refused}
             sent = {new: value for name, value in body.items() if (new := names.get(name, name))}
             try:
-                answer = self._http.ask("POST", PATH, sent)
+                answer = self._ask(sent)
             except RequestRefused as error:
                 name = next((name for name in ADAPTABLE if name in sent and error.names(name)), None)
                 if name is None:

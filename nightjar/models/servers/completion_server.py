@@ -32,6 +32,11 @@ NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
 # Why a server ends a text, where that is no answer: vLLM's `abort`, OpenAI's `content_filter`, OpenRouter's `error`.
 NO_ANSWER = frozenset({"abort", "content_filter", "error"})
 NO_LOGPROBS = "it gives no log-probabilities of a given text"
+# The end of an address: what every server has, another version than the first, and a path that is asked as it is.
+_FIRST_VERSION = re.compile(r"/v1(/chat)?(/completions)?$")
+_VERSION = re.compile(r"/v[0-9][0-9a-z.]*$")
+_QUESTIONS = re.compile(r"(/chat)?/completions$")
+_MODELS = "/models"
 # What is continued by a token to try a server, and the difference of its log-probabilities, in nats, at most. Several
 # tokens may be others when their text is sent back, such as two line ends.
 _PROBE, _MOST_APART = "The capital of France is", 0.5
@@ -43,7 +48,10 @@ class Unscored(NightjarError):
 
 @dataclass(frozen=True)
 class Address:
-    """`url` is the part before /v1/completions. `model` is None for the only model of a server."""
+    """`url` is the part before /v1/completions, or a whole address that is asked as it is given.
+
+    `model` is None for the only model of a server.
+    """
 
     url: str
     model: str | None
@@ -67,8 +75,14 @@ class Address:
         if url.query:
             raise NightjarError("not the address of a server", named, fix)
         base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
-        base = base.removesuffix("/completions").removesuffix("/chat").removesuffix("/v1")
-        return cls(base.rstrip("/"), url.fragment or None)
+        return cls(_FIRST_VERSION.sub("", base).rstrip("/"), url.fragment or None)
+
+    def endpoint(self, path: str) -> str:
+        """Return the URL of a path such as /completions. An address that ends in one is the URL of questions itself."""
+        base = _QUESTIONS.sub("", self.url)
+        if base != self.url and path != _MODELS:
+            return self.url
+        return f"{base}{path}" if base != self.url or _VERSION.search(base) else f"{base}/v1{path}"
 
 
 class CompletionServer(Model):
@@ -83,8 +97,9 @@ class CompletionServer(Model):
     can: ClassVar[frozenset[Capability]] = frozenset({"generate", "tools"})
     title: ClassVar[str] = "a server"
     at_once: ClassVar[int] = 4
-    # How its sources begin.
+    # How its sources begin, and what it is asked at.
     kind: ClassVar[str] = "server"
+    path: ClassVar[str] = "/completions"
 
     def __init__(self, address: Address | str, limits: RequestLimits | None = None) -> None:
         if isinstance(address, str):
@@ -111,9 +126,16 @@ class CompletionServer(Model):
         self._open.__exit__(*error)
 
     @classmethod
+    def check_source(cls, kind: str, argument: str) -> None:
+        Address.parse(f"{kind}:{argument}")
+
+    @classmethod
     def name(cls, kind: str, argument: str) -> str:
         address = Address.parse(f"{kind}:{argument}")
-        return address.model or f"{kind}_{address.url.partition('//')[2]}"
+        if address.model:
+            return address.model
+        with cls(address) as server:
+            return server.model
 
     def facts(self) -> Mapping[str, Any]:
         """Calls start where the server's model writes them."""
@@ -288,13 +310,13 @@ class CompletionServer(Model):
     def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
         if not self.neutral:
-            return self._http.ask("POST", "/v1/completions", body)
+            return self._ask(body)
         try:
-            return self._http.ask("POST", "/v1/completions", {**body, **NEUTRAL})
+            return self._ask({**body, **NEUTRAL})
         except RequestRefused as error:
             if not any(error.names(name) for name in NEUTRAL):
                 raise
-        answer = self._http.ask("POST", "/v1/completions", body)
+        answer = self._ask(body)
         with self._adapting:
             if self.neutral:
                 self._report(" and ".join(NEUTRAL), None)
@@ -306,14 +328,19 @@ class CompletionServer(Model):
         way = f"it is sent as {new}" if new else "it is left out"
         log.warning("%s:%s refuses %s: %s from now on", self.kind, self.address.url, name, way)
 
+    def _ask(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._http.ask(self.address.endpoint(self.path), body)
+
     def _only_model(self) -> str:
         """The name of the only model."""
-        listing = self._http.ask("GET", "/v1/models")
+        fix = f"give {self.kind}:{self.address.url}#MODEL"
         try:
+            listing = self._http.ask(self.address.endpoint(_MODELS))
             names = [one["id"] for one in listing["data"]]
+        except NightjarError as error:
+            raise NightjarError(error.what, error.where, f"{error.fix}, or {fix}") from None
         except (LookupError, TypeError):
             names = []
-        fix = f"give {self.kind}:{self.address.url}#MODEL"
         if not names or not all(isinstance(name, str) and name for name in names):
             raise self._fault("it names no model", fix)
         if len(names) > 1:

@@ -1,10 +1,11 @@
 """One HTTP client for servers of language models, which may be slow, broken or hostile: JSON in, JSON out.
 
-A busy server is asked again after the pause that it names (Retry-After), or a growing one.
-A request has one deadline for everything, attempts and pauses included, and an answer has a limit of bytes; it is asked
-for as it is, without compression. Redirects are not followed. A loopback address is never asked through a proxy; for
-other hosts the proxies of the environment are used. The key is read from NIGHTJAR_SERVER_KEY, sent in a header, and
-hidden in every message before anything of it is cut.
+The client of `openai` sends requests: it repeats them after the pauses that a busy server names (Retry-After), or
+growing ones, and takes proxies and certificates from the environment. The hooks here do what it does not. A request has
+one deadline for everything, attempts and pauses included. An answer has a limit of bytes, is asked for without
+compression, and is read by the strict reader of JSON. Redirects are not followed. A loopback address is never asked
+through a proxy. The key is read from NIGHTJAR_SERVER_KEY and hidden in every message before anything of it is cut. No
+header of the environment that is for OpenAI's own server is sent.
 """
 
 from __future__ import annotations
@@ -14,36 +15,38 @@ import json
 import os
 import re
 import socket
-import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
-from urllib.request import getproxies, proxy_bypass
 
 import anyio
-import httpx
+import httpx2
 from anyio.from_thread import start_blocking_portal
 
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.json_text import NotJson, parse
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 KEY = "NIGHTJAR_SERVER_KEY"
 # Of what a server says in a message, in characters.
 _SHOWN = 200
 # A key of so many characters is looked for in answers too; a shorter one may be a part of any text.
 _SECRET = 16
-# Of the pause in a message, in seconds.
-_LONGEST = 999_999_999
-_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+# Of the pause that a busy server asks for, in characters.
+_PAUSE = 40
+# Busy servers ask for a pause with these.
+_BUSY = frozenset({429, 503})
 # What is in a request is refused; a server that is busy or fails says nothing of that.
 _UNACCEPTABLE = frozenset({400, 422})
 _INTERFACE = "check that it has the OpenAI interface"
 _HOST = re.compile(r"[a-z0-9_.-]+")
+# The headers of the client that are sent. Its others describe this machine, or come from variables such as
+# OPENAI_ORG_ID and OPENAI_CUSTOM_HEADERS, which are for another server.
+_HEADERS = frozenset({b"host", b"accept", b"content-type", b"content-length", b"connection", b"user-agent"})
 
 
 @dataclass(frozen=True)
@@ -51,24 +54,13 @@ class RequestLimits:
     """Limits of one request.
 
     `connect`: seconds until a connection is made, for each attempt. `answer`: seconds until the answer is complete, all
-    attempts and pauses included. `size`: bytes of the answer. `pause`: seconds before the second attempt, doubled for
-    each further.
+    attempts and pauses included. `size`: bytes of the answer. `retries`: attempts after the first.
     """
 
     connect: float = 10.0
     answer: float = 600.0
     size: int = 4 * 2**20
-    attempts: int = 4
-    pause: float = 1.0
-
-
-@dataclass(frozen=True)
-class _HttpReply:
-    status: int
-    location: str | None
-    body: bytes
-    # Seconds that a busy server asks to wait; 0 if it does not say.
-    wait: float = 0.0
+    retries: int = 4
 
 
 class RequestRefused(NightjarError):
@@ -88,15 +80,29 @@ class _Invalid(Exception):
     """An answer that is not read further, and why."""
 
 
-class _Busy(Exception):
-    """A server that asks for a longer pause than a request may take, and for how many seconds."""
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The body of an answer, up to a number of bytes."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, size: int) -> None:
+        self._stream, self._size = stream, size
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        received = 0
+        async for chunk in self._stream:
+            received += len(chunk)
+            if received > self._size:
+                raise _Invalid(f"the answer has more than {self._size:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
-def address(text: str) -> httpx.URL:
+def address(text: str) -> httpx2.URL:
     """An address of HTTP. Raises ValueError for anything else; the reason quotes nothing of it."""
     try:
-        url = httpx.URL(text)
-    except httpx.InvalidURL:
+        url = httpx2.URL(text)
+    except httpx2.InvalidURL:
         raise ValueError("not an address") from None
     except UnicodeError:
         raise ValueError("the address is not valid Unicode") from None
@@ -129,7 +135,7 @@ class HttpClient:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             client = self._connection()
-            # httpx limits each step of a request; only a task that is cancelled limits the request.
+            # The client limits each step of a request; only a task that is cancelled limits the request.
             self._portal = stack.enter_context(start_blocking_portal())
             self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
             self._open = stack.pop_all()
@@ -138,43 +144,75 @@ class HttpClient:
     def __exit__(self, *error: Any) -> None:
         self._open.__exit__(*error)
 
-    def _connection(self) -> httpx.AsyncClient:
-        url = httpx.URL(self.url)
-        headers = {
-            "Accept-Encoding": "identity",
-            **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
-        }
-        return httpx.AsyncClient(
-            headers=headers,
-            timeout=httpx.Timeout(None, connect=self.limits.connect),
-            follow_redirects=False,
-            proxy=_proxy(url),
-            trust_env=False,
-            event_hooks={"response": [_keep_location]},
-            # Without https no certificate is ever looked at, and loading them takes time.
-            verify=_certificates() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+    def _connection(self) -> AsyncOpenAI:
+        # Loaded where a server is asked: it takes half a second.
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+        try:
+            certificates = httpx2.create_ssl_context()
+        except OSError as error:
+            what = f"the certificates cannot be read ({first_line(error)})"
+            fix = "set them to certificates, or unset them"
+            raise NightjarError(what, "SSL_CERT_FILE, SSL_CERT_DIR", fix) from None
+        try:
+            http_client = DefaultAsyncHttpxClient(
+                verify=certificates,
+                trust_env=not _is_loopback(httpx2.URL(self.url).host),
+                follow_redirects=False,
+                event_hooks={"request": [self._set_headers], "response": [self._read_answer]},
+            )
+        except (ImportError, ValueError, httpx2.InvalidURL):  # without the proxy, which may have a password
+            fix = "set them to http://HOST:PORT, or unset them"
+            raise NightjarError("a proxy is invalid", "http_proxy, https_proxy, all_proxy", fix) from None
+        return AsyncOpenAI(
+            api_key="-",
+            base_url=self.url,
+            timeout=httpx2.Timeout(None, connect=self.limits.connect),
+            max_retries=self.limits.retries,
+            http_client=http_client,
         )
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The JSON object that answers a request. Faults that may pass are retried. Raises Refused as well."""
+    async def _set_headers(self, request: httpx2.Request) -> None:
+        sent = [header for header in request.headers.raw if header[0].lower() in _HEADERS]
+        key = [(b"Authorization", f"Bearer {self._key}".encode("ascii"))] if self._key else []
+        request.headers = httpx2.Headers([*sent, (b"Accept-Encoding", b"identity"), *key])
+
+    async def _read_answer(self, response: httpx2.Response) -> None:
+        """Read an answer within its limit. An error in the place of the answer gets the status of its code."""
+        if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+            raise _Invalid("the answer has an encoding that was not asked for")
+        if response.is_redirect:
+            # The client would read this address, and fails on one that is not of HTTP.
+            response.extensions["location"] = response.headers.pop("Location", None)
+        response.encoding = "utf-8"
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _BoundedStream(response.stream, self.limits.size)
+        await response.aread()
+        if response.status_code == 200:
+            response.status_code = _error_status(response.content) or 200
+
+    def ask(self, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the JSON object that answers a request to a URL: with a body by POST, else by GET.
+
+        Faults that may pass are retried. Raises RequestRefused as well.
+        """
+        from openai import APIConnectionError, APIStatusError, APITimeoutError
+
         try:
-            reply = self._portal.call(partial(self._send, method, path, body))
+            content = self._portal.call(self._send, url, body)
         except TimeoutError:
             raise self.fault("no answer in time", "check the server's load") from None
-        except httpx.TimeoutException:
+        except APITimeoutError:
             raise self.fault("no connection in time", "check the server's load") from None
-        except httpx.HTTPError as error:
-            what = f"cannot be reached ({self.quote(first_line(error))})"
+        except APIConnectionError as error:
+            what = f"cannot be reached ({self.quote(first_line(error.__cause__ or error))})"
             raise self.fault(what, "check the address, and that the server runs") from None
         except _Invalid as error:
             raise self.fault(str(error), _INTERFACE) from None
-        except _Busy as error:
-            fix = "try again later; what is answered already is kept"
-            raise self.fault(f"it is busy, and asks for a pause of {error} s", fix) from None
-        if reply.status >= 300:
-            raise self._refusal(reply, path, (body or {}).get("model"))
+        except APIStatusError as error:
+            raise self._refusal(error.response, (body or {}).get("model")) from None
         try:
-            value = parse(reply.body)
+            value = parse(content)
         except NotJson as error:
             # Without what it quotes, which may be a part of the key.
             reason = re.sub(r"(?<=number )\S+|(['\"]).*\1", "…", error.reason)
@@ -183,60 +221,38 @@ class HttpClient:
             raise self.fault("the answer is no JSON object", _INTERFACE)
         return self._cleared(value) if len(self._key) >= _SECRET else value
 
+    async def _send(self, url: str, body: Mapping[str, Any] | None) -> bytes:
+        with anyio.fail_after(self.limits.answer):
+            if body is None:
+                answer = await self._client.get(url, cast_to=httpx2.Response)
+            else:
+                answer = await self._client.post(url, cast_to=httpx2.Response, body=body)
+            return answer.content
+
     def fault(self, what: str, fix: str) -> NightjarError:
         """The error of a request."""
         return NightjarError(self._hidden(what), self.where, fix)
 
-    async def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> _HttpReply:
-        """The answer. Raises TimeoutError, httpx.HTTPError, _Invalid or _Busy."""
-        limits = self.limits
-        with anyio.fail_after(limits.answer):
-            for attempt in range(1, limits.attempts + 1):
-                wait = 0.0
-                try:
-                    reply = await self._send_once(method, path, body)
-                    if reply.status not in _BUSY or attempt == limits.attempts:
-                        return reply
-                    wait = reply.wait
-                    if wait > anyio.current_effective_deadline() - anyio.current_time():
-                        raise _Busy(f"{min(wait, _LONGEST):,.0f}")
-                except httpx.HTTPError:
-                    if attempt == limits.attempts:
-                        raise
-                await anyio.sleep(max(wait, limits.pause * 2 ** (attempt - 1)))
-        raise AssertionError("unreachable")
-
-    async def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> _HttpReply:
-        data = bytearray()
-        async with self._client.stream(method, self.url + path, json=body) as answer:
-            # Not aiter_bytes: it decompresses.
-            async for chunk in answer.aiter_raw():
-                data += chunk
-                if len(data) > self.limits.size:
-                    raise _Invalid(f"the answer has more than {self.limits.size:,} bytes")
-        if answer.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-            raise _Invalid("the answer has an encoding that was not asked for")
-        location = answer.extensions.get("location")
-        return _HttpReply(
-            answer.status_code, location, bytes(data), _seconds(answer.headers.get("Retry-After"))
-        )
-
-    def _refusal(self, reply: _HttpReply, path: str, model: object) -> NightjarError:
-        """The error of an answer that is none."""
-        status, reason = reply.status, self._error_text(reply.body)
+    def _refusal(self, answer: httpx2.Response, model: object) -> NightjarError:
+        """The error of an answer whose status is one."""
+        status, reason = answer.status_code, self._error_text(answer.content)
         detail = f"{status}: {self.quote(reason)}" if reason else f"{status}"
         if status in (401, 403):
             return self.fault(f"it refuses the key ({status})", f"set {KEY}")
         if status in (404, 405, 501):
             # The message names the reason where the endpoint is there, but not the model.
-            what = f"no endpoint {path}, or no model {model!r} ({detail})"
+            what = f"no endpoint {answer.request.url.path}, or no model {model!r} ({detail})"
             return self.fault(what, "use a server with this interface of OpenAI")
         if status < 400:
-            return self.fault(
-                f"it redirects to {self.quote(str(reply.location))}", "give the one that answers"
-            )
-        what = "it fails" if status >= 500 else "it refuses the request"
-        fault = RequestRefused(self._hidden(f"{what} ({detail})"), self.where, "see the server's log")
+            location = self.quote(str(answer.extensions.get("location")))
+            return self.fault(f"it redirects to {location}", "give the one that answers")
+        what = f"{'it fails' if status >= 500 else 'it refuses the request'} ({detail})"
+        fix = "see the server's log"
+        if status in _BUSY:
+            fix = "try again later; what is answered already is kept"
+            if pause := answer.headers.get("Retry-After"):
+                what += f", and asks for a pause: Retry-After is {self.quote(pause)[:_PAUSE]}"
+        fault = RequestRefused(self._hidden(what), self.where, fix)
         if status in _UNACCEPTABLE:
             fault.reason = reason
         return fault
@@ -291,48 +307,23 @@ def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return getattr(parsed_ip, "ipv4_mapped", None) or parsed_ip
 
 
-def _proxy(url: httpx.URL) -> str | None:
-    """The proxy of the environment for an address; None on loopback."""
-    ip, name = _ip(url.host), url.host.rstrip(".")
-    on_loopback = (
-        name == "localhost" or name.endswith(".localhost") if ip is None else ip.is_loopback or not int(ip)
-    )
-    if on_loopback or proxy_bypass(url.host):
+def _is_loopback(host: str) -> bool:
+    ip, name = _ip(host), host.rstrip(".")
+    if ip is None:
+        return name == "localhost" or name.endswith(".localhost")
+    return ip.is_loopback or not int(ip)
+
+
+def _error_status(content: bytes) -> int | None:
+    """The code of an error in the place of an answer, if it is a status of HTTP: gateways send such errors with 200."""
+    if b'"error"' not in content:
         return None
-    proxies = getproxies()
-    for scheme in (url.scheme, "all"):
-        if setting := proxies.get(scheme):
-            proxy = setting if "://" in setting else f"http://{setting}"
-            try:
-                address(proxy)
-            except ValueError as error:  # without the proxy, which may have a password
-                fix = "set it to http://HOST:PORT, or unset it"
-                raise NightjarError(f"the proxy is invalid: {error}", f"{scheme}_proxy", fix) from None
-            return proxy
-    return None
-
-
-async def _keep_location(answer: httpx.Response) -> None:
-    """Move the address of a redirect out of the headers: httpx would read it, and fails on one that is not of HTTP."""
-    if answer.is_redirect:
-        answer.extensions["location"] = answer.headers.pop("Location", None)
-
-
-def _certificates() -> ssl.SSLContext:
     try:
-        return httpx.create_ssl_context()
-    except OSError as error:
-        names = "SSL_CERT_FILE, SSL_CERT_DIR"
-        what = f"the certificates cannot be read ({first_line(error)})"
-        raise NightjarError(what, names, "set them to certificates, or unset them") from None
-
-
-def _seconds(text: str | None) -> float:
-    """The seconds of Retry-After (RFC 9110, 10.2.3): a number, or a date of HTTP; 0 for anything else."""
-    if text is None:
-        return 0.0
-    if text.strip().isascii() and text.strip().isdigit():
-        return float(text)
-    with suppress(ValueError, TypeError, OverflowError):
-        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
-    return 0.0
+        value = parse(content)
+    except NotJson:
+        return None
+    error = value.get("error") if isinstance(value, dict) and not value.get("choices") else None
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, str) and re.fullmatch("[45][0-9]{2}", code):
+        return int(code)
+    return code if type(code) is int and 400 <= code <= 599 else None

@@ -17,7 +17,7 @@ from nightjar.models.servers.chat_server import ChatServer
 from nightjar.models.servers.completion_server import CompletionServer
 from nightjar.models.servers.http_client import RequestLimits
 
-PATIENT = RequestLimits(connect=5.0, answer=60.0, size=1000, attempts=2, pause=0.0)
+PATIENT = RequestLimits(connect=5.0, answer=60.0, size=1000, retries=1)
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,13 @@ class Interface:
     def path(self) -> str:
         return "/v1/chat/completions" if self.kind == "chat" else "/v1/completions"
 
+    @property
+    def model_class(self) -> type[CompletionServer]:
+        return ChatServer if self.kind == "chat" else CompletionServer
+
     def ask(self, url: str, limits: RequestLimits = PATIENT) -> Completion:
         """What the server says to one prompt."""
-        model: Any = ChatServer if self.kind == "chat" else CompletionServer
-        with model(url, limits) as server:
+        with self.model_class(url, limits) as server:
             ((_, found),) = server.generate({0: Request("A prompt", [1], 5, ("\n\n",))}, [0], Decoding())
         assert isinstance(found, Completion)
         return found

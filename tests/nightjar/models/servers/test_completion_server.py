@@ -18,8 +18,8 @@ from nightjar.models.servers.http_client import RequestLimits
 from tests.completions_server import completion, serving
 
 
-def ask(url: str, attempts: int = 2, **options: Any) -> Completion:
-    limits = RequestLimits(attempts=attempts, pause=0.0)
+def ask(url: str, retries: int = 1, **options: Any) -> Completion:
+    limits = RequestLimits(retries=retries)
     with CompletionServer(Address.parse(f"server:{url}"), limits) as server:
         return server.complete("A prompt", options.get("max_tokens", 5), options.get("stop", ("\n\n",)))
 
@@ -69,6 +69,7 @@ def test_wrong_addresses(source: str, told: str) -> None:
 def test_addresses() -> None:
     assert Address.parse("server:http://h:1/v1/completions") == Address("http://h:1", None)
     assert Address.parse("server:https://h/llm/v1/#org/m") == Address("https://h/llm", "org/m")
+    assert Address.parse("chat:http://h/v4/chat/completions") == Address("http://h/v4/chat/completions", None)
     assert Address.parse("server:http://h:1/?") == Address("http://h:1", None)
     assert Address.parse("server:http://[::1]:9") == Address("http://[::1]:9", None)
     assert Address.parse("server:http://bücher.example") == Address("http://xn--bcher-kva.example", None)
@@ -196,7 +197,7 @@ class Impatient(CompletionServer):
     """A client that asks once."""
 
     def __init__(self, address: Address | str) -> None:
-        super().__init__(address, RequestLimits(attempts=1))
+        super().__init__(address, RequestLimits(retries=0))
 
 
 @pytest.mark.parametrize(
@@ -242,7 +243,7 @@ def test_a_busy_server_is_asked_for_the_same_again(caplog: pytest.LogCaptureFixt
 
     with (
         serving(script) as served,
-        CompletionServer(served.url, RequestLimits(attempts=3, pause=0.0)) as server,
+        CompletionServer(served.url, RequestLimits(retries=2)) as server,
     ):
         assert server.complete("a", 1, ()).text == "yes" and server.neutral
     assert all("repeat_penalty" in body for body in served.asked) and not caplog.text

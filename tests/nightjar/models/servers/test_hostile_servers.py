@@ -87,6 +87,26 @@ def test_an_error_without_choices_is_named(interface: Interface) -> None:
         interface.ask(served.url)
 
 
+@pytest.mark.parametrize("code", [503, "429"])
+def test_an_error_whose_code_is_a_status_is_retried(interface: Interface, code: Any) -> None:
+    """As gateways, which begin an answer with the status 200 before the model has failed."""
+    error = 200, {"choices": [], "error": {"message": "busy", "code": code}}
+    answers = [error, interface.said("yes"), error, error]
+    with serving(lambda body: answers.pop(0)) as served:
+        assert interface.ask(served.url).text == "yes"
+        with pytest.raises(NightjarError, match=rf"it (fails|refuses the request) \({code}: busy\)"):
+            interface.ask(f"{served.url}#tiny")
+    assert len(served.asked) == 4
+
+
+def test_an_error_whose_code_refuses_the_request_is_not_retried(interface: Interface) -> None:
+    answer = 200, {"error": {"message": "prompt too long", "code": 400}}
+    told = pytest.raises(NightjarError, match=r"it refuses the request \(400: prompt too long\)")
+    with serving(lambda body: answer) as served, told:
+        interface.ask(served.url)
+    assert len(served.asked) == 1
+
+
 def test_a_text_ends_before_the_stop_text_that_a_server_gives(interface: Interface) -> None:
     with serving(lambda body: interface.said("Paris\n\nQ: Which")) as served:
         assert interface.ask(served.url) == Completion("Paris", stop="\n\n")
@@ -143,3 +163,22 @@ def test_the_model_is_the_only_one_or_is_named(interface: Interface, models: Any
         with pytest.raises(NightjarError, match=told):
             interface.ask(served.url)
         assert interface.ask(f"{served.url}#b").text == "b"
+
+
+def test_a_server_that_does_not_list_its_models_needs_a_name(interface: Interface) -> None:
+    """As hosted ones, whose addresses may have another version or be whole."""
+    for version in ("/api/v4", "/api/v4" + interface.path.removeprefix("/v1"), "/odd"):
+        with serving(lambda body: interface.said("yes")) as served:
+            told = rf"no endpoint .*/models.*, or give {interface.kind}:{served.url}{version}#MODEL$"
+            with pytest.raises(NightjarError, match=told):
+                interface.ask(f"{served.url}{version}")
+
+
+@pytest.mark.parametrize("url", ["/api/v4", "/api/v4{path}", "/v2beta", "/deployments/m{path}", "/a/v1", ""])
+def test_an_address_with_another_version_or_a_path_is_asked_as_it_is(interface: Interface, url: str) -> None:
+    path = interface.path.removeprefix("/v1")
+    given = url.format(path=path)
+    base = given.removesuffix(path) or "/v1"
+    with serving(lambda body: interface.said("yes"), paths=(f"{base}{path}", f"{base}/models")) as served:
+        assert interface.ask(f"{served.url}{given}").text == "yes"
+        assert interface.model_class.name(interface.kind, f"{served.url}{given}") == "tiny"
