@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question import Question, QuestionSelection
 from nightjar.benchmarks.question_set import QuestionSet
-from nightjar.benchmarks.records import draw, read_questions
+from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
@@ -99,15 +99,13 @@ def tasks_left_out(card: QuestionSet, tasks: Sequence[str], lacking: Mapping[str
     return {task: lacking[kind] for task in tasks if (kind := card.task(task).kind) in lacking}
 
 
-def write_subset(
-    source: Path, output: Path, tasks: Collection[str], limit: int | None, seed: int
-) -> dict[str, int]:
-    """Write an artifact with some test questions of the artifact `source`; returns how many each task has.
+def write_subset(source: Path, output: Path, selection: QuestionSelection) -> dict[str, int]:
+    """Write an artifact with the chosen test questions of the artifact `source`; returns how many each task has.
 
     Training and dev questions are those of `source`.
     """
     counts = {}
-    chosen = draw(read_questions(source), tasks, limit, seed)
+    chosen = selection.apply(read_questions(source))
     with tables.ArtifactWriter(output) as writer:
         for name in _SIDES:
             if (source / name).is_dir():
@@ -168,9 +166,9 @@ def write_samples(folder: Path, benchmark: str, system: str, output: Path) -> No
     write_text(output, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
-def replace_by_subset(path: Path, tasks: Collection[str], limit: int, seed: int) -> None:
+def replace_by_subset(path: Path, selection: QuestionSelection) -> None:
     """Replace an artifact by what `write_subset` writes of it; the artifact as it was is in the folder WHOLE there."""
     original = path.with_name(f"{path.name}.{WHOLE}")
     path.rename(original)
-    write_subset(original, path, tasks, limit, seed)
+    write_subset(original, path, selection)
     original.rename(path / WHOLE)

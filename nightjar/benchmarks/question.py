@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -105,6 +107,27 @@ def drawn(
         return members
     ranks = [random.Random("\x1f".join((str(seed), *key(it)))).random() for it in members]
     return [members[place] for place in sorted(sorted(range(len(members)), key=ranks.__getitem__)[:limit])]
+
+
+@dataclass(frozen=True)
+class QuestionSelection:
+    """The choice of questions: those of `tasks`, in that order, at most `per_task` of each, drawn by the seed.
+
+    None: all. A larger number keeps the questions of a smaller one.
+    """
+
+    tasks: Collection[str] | None
+    per_task: int | None
+    seed: int
+
+    def apply(self, questions: Iterable[Question]) -> list[Question]:
+        """Return the chosen questions."""
+        by_task: dict[str, list[Question]] = {task: [] for task in self.tasks or ()}
+        for question in questions:
+            if self.tasks is None or question.task_id in by_task:
+                by_task.setdefault(question.task_id, []).append(question)
+        groups = (drawn(group, self.per_task, self.seed, attrgetter("key")) for group in by_task.values())
+        return list(chain.from_iterable(groups))
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Container, Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Collection, Container, Iterator
 from pathlib import Path
 
 from pydantic import AfterValidator
 
-from nightjar.benchmarks.question import Question, drawn, questions_of
+from nightjar.benchmarks.question import Question, questions_of
 from nightjar.core import contracts
 from nightjar.core.tables import read_rows
 
@@ -38,18 +37,6 @@ def questions(benchmark: str, data: Path, tasks: Container[str] | None = None) -
                 dataset=row["dataset"],
                 file=row["file"],
             )
-
-
-def draw(questions: Iterable[Question], tasks: Iterable[str], limit: int | None, seed: int) -> list[Question]:
-    """The questions of `tasks`, in that order, at most `limit` of each, drawn by the seed; None: all.
-
-    A larger limit keeps the questions of a smaller one.
-    """
-    of_task: dict[str, list[Question]] = {task: [] for task in tasks}
-    for question in questions:
-        if question.task_id in of_task:
-            of_task[question.task_id].append(question)
-    return [it for members in of_task.values() for it in drawn(members, limit, seed, attrgetter("key"))]
 
 
 def one_of(names: Collection[str], plural: str = "tasks") -> AfterValidator:

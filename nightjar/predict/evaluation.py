@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.evaluation import write_subset
-from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question import Question, QuestionSelection
 from nightjar.benchmarks.scores import nothing_to_score, score
 from nightjar.core import paths
 from nightjar.core.arguments import AnyPath
@@ -89,8 +89,8 @@ def evaluate(
         resolved.prepare(prepared)
         base = resolved.base(prepared)
         evaluation = plan(request, resolved, params, questions_folder, base)
-        chosen_tasks = evaluation.tasks[card.name]
-        write_subset(questions_folder / card.name, chosen_folder, chosen_tasks, limit, params.seed)
+        selection = QuestionSelection(evaluation.tasks[card.name], limit, params.seed)
+        write_subset(questions_folder / card.name, chosen_folder, selection)
         from nightjar.models import prepare
 
         prepare(params.seed, params.threads)

@@ -19,6 +19,7 @@ from typing import Any
 
 from nightjar.benchmarks import evaluation, registry
 from nightjar.benchmarks.evaluation import RECORD, write_samples, write_subset
+from nightjar.benchmarks.question import QuestionSelection
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
 from nightjar.core import paths
@@ -156,7 +157,7 @@ class EvaluationRun:
         for benchmark, tasks in self.plan.tasks.items():
             chosen = folder / paths.QUESTIONS / benchmark
             if not chosen.is_dir():
-                write_subset(self.questions / benchmark, chosen, tasks, limit, seed)
+                write_subset(self.questions / benchmark, chosen, QuestionSelection(tasks, limit, seed))
 
     def ask_more(self, record: Mapping[str, Any]) -> None:
         """Let the stages run again on more questions. Killed at any point, this run resumes, or the one before it."""

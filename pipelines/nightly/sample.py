@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from nightjar.benchmarks.evaluation import replace_by_subset
+from nightjar.benchmarks.question import QuestionSelection
 from nightjar.core import contracts, tables
 from pipelines.nightly.facts import has_questions
 from pipelines.nightly.stages import Night
@@ -32,5 +33,5 @@ def draw(night: Night, limit: int | None) -> dict[str, dict[str, int]]:
         count = sum(min(limit, size) for size in tasks.values())
         facts |= {name: {"limit": limit, "questions": count} for name in names}
         if count < len(rows):
-            replace_by_subset(night.work / path, tasks, limit, 0)
+            replace_by_subset(night.work / path, QuestionSelection(tasks, limit, 0))
     return facts

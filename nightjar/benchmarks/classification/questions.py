@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +19,7 @@ from nightjar.benchmarks.classification.prompts import (
 )
 from nightjar.benchmarks.classification.splits import Split
 from nightjar.benchmarks.classification.tasks import LABELS, NAME, PAIR, TITLES, names
-from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question import Asking, Question, QuestionSelection, Record, Refused, Sources
 from nightjar.benchmarks.question_set import Choice, QuestionSet, Task, TrainingSide
 from nightjar.core.config import Limit, StrictModel
 
@@ -51,8 +50,8 @@ def _sentences(sources: Sources, settings: ClassificationSettings) -> dict[str, 
 
 def _split(sentences: Sequence[Question], split: Split, limit: int | None, seed: int) -> Sequence[Question]:
     """Draw at most `limit` sentences of a split, in their order; a smaller limit draws a part of a larger one's."""
-    members = [one for one in sentences if one.parts["side"] == split]
-    return drawn(members, limit, seed, attrgetter("key"))
+    members = (one for one in sentences if one.parts["side"] == split)
+    return QuestionSelection(None, limit, seed).apply(members)
 
 
 def _shared(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,15 @@ from nightjar.benchmarks.protoqa import formats
 from nightjar.benchmarks.protoqa.clusters import clusters_of
 from nightjar.benchmarks.protoqa.formats import NAME, load
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
-from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question import (
+    DEFAULT_TRACK,
+    Asking,
+    Question,
+    QuestionSelection,
+    Record,
+    Refused,
+    Sources,
+)
 from nightjar.benchmarks.question_set import OTHERS, Files, QuestionSet, Task, TrainingSide
 from nightjar.benchmarks.readers import FileReaders
 from nightjar.benchmarks.sides import Sides
@@ -163,7 +170,7 @@ class ProtoQAQuestions(QuestionSet):
         if not questions:
             what = f"{file} has no questions to answer"
             raise NightjarError(what, sources.data, "set benchmarks.protoqa.evaluated to another file")
-        yield from drawn(questions, settings.questions, seed, attrgetter("key"))
+        yield from QuestionSelection(None, settings.questions, seed).apply(questions)
 
     def training_questions(
         self, sources: Sources, settings: ProtoQASettings, seed: int
@@ -183,7 +190,7 @@ class ProtoQAQuestions(QuestionSet):
             if not pairs:
                 what = f"no question of {file} has an answer"
                 raise NightjarError(what, sources.data, f"set benchmarks.protoqa.{split} to another file")
-            for pair in drawn(pairs, limit, seed, attrgetter("key")):
+            for pair in QuestionSelection(None, limit, seed).apply(pairs):
                 yield split, _stripped(pair)
 
     def prompt(self, question: Question, asking: Asking) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.question import DEFAULT_TRACK, Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question import (
+    DEFAULT_TRACK,
+    Asking,
+    Question,
+    QuestionSelection,
+    Record,
+    Refused,
+    Sources,
+)
 from nightjar.benchmarks.question_set import OTHERS, QuestionSet, Task, TrainingSide
 from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_value, need, objects_of, text
 from nightjar.benchmarks.sides import Sides
@@ -93,7 +100,7 @@ def _side(sources: Sources, key: str, file: str | None, limit: int | None, seed:
         what = f"benchmarks.{NAME}.{key} {named}"
         raise NightjarError(what, sources.data, f"files are {', '.join(files)}")
     of_file = [it._replace(track=DEFAULT_TRACK) for it in questions if it.task_id == file]
-    return drawn(of_file, limit, seed, attrgetter("key"))
+    return QuestionSelection(None, limit, seed).apply(of_file)
 
 
 class ReadingQuestions(QuestionSet):

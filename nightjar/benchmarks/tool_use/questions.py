@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources, drawn
+from nightjar.benchmarks.question import Asking, Question, QuestionSelection, Record, Refused, Sources
 from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.benchmarks.tool_use import dateset
 from nightjar.benchmarks.tool_use.formats import load
@@ -118,9 +117,9 @@ class ToolUseQuestions(QuestionSet):
         """
         tasks = settings.tasks or list(GROUPS)
         ingested = records.questions(NAME, sources.data, tasks)
-        chosen = records.draw(ingested, tasks, settings.questions_per_task, seed)
+        chosen = QuestionSelection(tasks, settings.questions_per_task, seed).apply(ingested)
         if settings.dateset_questions and DATESET in tasks:
-            chosen += drawn(_dateset(seed), settings.dateset_questions, seed, attrgetter("key"))
+            chosen += QuestionSelection(None, settings.dateset_questions, seed).apply(_dateset(seed))
         for question in chosen:
             group = GROUPS[question.task_id]
             instructed = settings.prompts == "instructions" and group in DEFINITIONS

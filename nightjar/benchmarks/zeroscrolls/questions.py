@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from nightjar.benchmarks import records
-from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
+from nightjar.benchmarks.question import Asking, Question, QuestionSelection, Record, Refused, Sources
 from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, QuestionSet, Task
 from nightjar.benchmarks.submission import AnswerTable
 from nightjar.benchmarks.zeroscrolls import prompts
@@ -115,7 +115,7 @@ class ZeroScrollsQuestions(QuestionSet):
             files = f" in files {settings.file}.*" if settings.file else ""
             what = f"no examples of {', '.join(tasks)}{files}"
             raise NightjarError(what, sources.data, "change benchmarks.zeroscrolls, or ingest other files")
-        yield from records.draw(questions, tasks, settings.questions_per_task, seed)
+        yield from QuestionSelection(tasks, settings.questions_per_task, seed).apply(questions)
 
     def query(self, parts: Mapping[str, Any]) -> str:
         """Return the query with its header, or the instruction of a task without one."""

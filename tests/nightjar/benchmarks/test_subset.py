@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.question import drawn
+from nightjar.benchmarks.question import QuestionSelection, drawn
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
@@ -24,11 +24,15 @@ def artifact(folder: Path) -> Path:
 
 def test_a_subset_has_the_chosen_tasks_and_a_drawn_number_of_each(tmp_path: Path) -> None:
     source = artifact(tmp_path)
-    assert evaluation.write_subset(source, tmp_path / "some", ["task0", "task2"], 4, 7) == {
+    assert evaluation.write_subset(
+        source, tmp_path / "some", QuestionSelection(["task0", "task2"], 4, 7)
+    ) == {
         "task0": 4,
         "task2": 4,
     }
-    assert evaluation.write_subset(source, tmp_path / "less", ["task0", "task2"], 2, 7) == {
+    assert evaluation.write_subset(
+        source, tmp_path / "less", QuestionSelection(["task0", "task2"], 2, 7)
+    ) == {
         "task0": 2,
         "task2": 2,
     }
@@ -59,7 +63,7 @@ def test_the_card_and_the_training_questions_are_copied(tmp_path: Path) -> None:
         (writer.folder("card") / "card.json").write_text("{}")
         writer.write(contracts.QUESTIONS, rows)
         writer.write(contracts.TRAIN_QUESTIONS, rows)
-    evaluation.write_subset(tmp_path / "all", tmp_path / "one", ["a"], 1, 0)
+    evaluation.write_subset(tmp_path / "all", tmp_path / "one", QuestionSelection(["a"], 1, 0))
     assert (tmp_path / "one/card/card.json").read_text() == "{}"
     assert tables.read_rows(tmp_path / "one", contracts.TRAIN_QUESTIONS) == rows
     assert len(read_questions(tmp_path / "one")) == 1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.evaluation import replace_by_subset, tasks_of
-from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question import Question, QuestionSelection
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.score import score_files
 from nightjar.core import contracts, tables
@@ -86,7 +86,7 @@ def test_the_file_may_answer_questions_that_are_not_in_a_sample(project: Path) -
     source = Path("data/questions", NAME)
     whole = read_questions(source)
     put([{one.id: list(one.references)} for one in whole[:-1]])
-    replace_by_subset(source, tasks_of(whole), 12, 0)
+    replace_by_subset(source, QuestionSelection(tasks_of(whole), 12, 0))
     asked = read_questions(source)
     assert len(asked) == 12 and {one.key for one in asked} < {one.key for one in whole}
     done = run_stage("predict", ITEM)
