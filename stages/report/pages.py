@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.sections import Section
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
@@ -41,20 +42,19 @@ def build(
     }
     track_title = _track_title(params, benchmarks)
     origin = provenance.read(params, nodes, [benchmark_page.systems for benchmark_page in benchmarks], root)
-    run_pages = {
-        "training": stage_runs.training(nodes, roles),
-        "calls": augmented.sections(tools, nodes),
-        "data": data.sections(nodes, cards, track_title),
-        "contamination": contamination.sections(overlaps, nodes, cards),
-        "provenance": origin.sections,
-        "stages": stage_runs.sections(nodes),
-    }
+    # The pages of the run: file, title and sections; a page without sections is left out.
+    run_pages: list[tuple[str, str, Sequence[Section]]] = [
+        ("training.html", "Training", stage_runs.training(nodes, roles)),
+        ("calls.html", "Tool calls", augmented.sections(tools, nodes)),
+        ("data.html", "Data", data.sections(nodes, cards, track_title)),
+        ("contamination.html", "Contamination", contamination.sections(overlaps, nodes, cards)),
+        ("provenance.html", "Where the results come from", origin.sections),
+        ("stages.html", "What ran", stage_runs.sections(nodes)),
+    ]
+    run_pages = [run_page for run_page in run_pages if run_page[2]]
     menus: list[Menu] = [
         ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),
-        (
-            "Run",
-            [(f"{name}.html", TITLES[name]) for name, page_sections in run_pages.items() if page_sections],
-        ),
+        ("Run", [(file, title) for file, title, _ in run_pages]),
     ]
     named = _named(origin, roles)
     site = Site(menus, named)
@@ -83,9 +83,8 @@ def build(
         about["opposites"] += [(card, sentence) for sentence in context["opposites"]]
         _benchmark(site, benchmark_page, context, {**shared, "named": named_here})
     site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about})
-    for name, page_sections in run_pages.items():
-        if page_sections:
-            site.page(f"{name}.html", "page.html.j2", TITLES[name], {"sections": page_sections})
+    for file, title, page_sections in run_pages:
+        site.page(file, "page.html.j2", title, {"sections": page_sections})
     site.add(
         {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
     )
@@ -99,16 +98,6 @@ def _named(origin: provenance.Origin, roles: Mapping[str, str], title: str = "")
         for line in reversed(origin.systems)
         if title in line["benchmarks"]
     }
-
-
-TITLES = {
-    "training": "Training",
-    "calls": "Tool calls",
-    "data": "Data",
-    "contamination": "Contamination",
-    "provenance": "Where the results come from",
-    "stages": "What ran",
-}
 
 
 def _benchmark(

@@ -246,11 +246,14 @@ function clusters(it, again) {
   const choice = node("select", { "aria-label": "Similarity" }, data.similarities.map((name) => node("option", {}, name)));
   choice.selectedIndex = similarity;
   choice.addEventListener("change", () => { similarity = choice.selectedIndex; again(); detail.querySelector("select").focus(); });
+  const scroll = node("div", { class: "scroll" },
+    node("table", { class: "clusters" }, node("thead", {}, node("tr", {}, head)), node("tbody", {}, lines)));
+  watch(scroll); // of page.js
   return [node("h3", {}, `${it.people} answers of people`),
     it.labels.length ? node("p", { class: "note" }, `Labels: ${it.labels.join(", ")}`) : null,
     node("p", { class: "note" }, "Under a system: the rank of its answer that has the cluster",
       ...(data.similarities.length ? [", by the similarity ", choice] : [])),
-    node("div", { class: "scroll" }, node("table", { class: "clusters" }, node("thead", {}, node("tr", {}, head)), node("tbody", {}, lines))),
+    scroll,
     it.smaller ? node("p", { class: "note" }, `and ${it.smaller} smaller clusters`) : null,
     node("p", { class: "note" }, "Below, ✓ has the cluster of that number, = is similar to a cluster that another answer has, "
       + "✗ is similar to none. A line ends what the main metric counts.")];

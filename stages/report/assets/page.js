@@ -21,8 +21,9 @@ addEventListener("click", (event) => {
 });
 const mark = (box) => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
 const boxes = new ResizeObserver((entries) => entries.forEach((entry) => mark(entry.target.closest(".scroll"))));
-for (const box of document.querySelectorAll(".scroll")) {
+function watch(box) {
   boxes.observe(box);
   boxes.observe(box.firstElementChild);
   box.addEventListener("scroll", () => mark(box), { passive: true });
 }
+document.querySelectorAll(".scroll").forEach(watch);

@@ -155,8 +155,8 @@ def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
         curve_sections.append(Section("losses", "", [Paragraph(explanation), plot]))
     if perplexity:
         explanation = (
-            "Perplexity of the held-out documents, without calls, by step: exp of the mean loss a token. Step 0 is the "
-            "model before the training. The star is the step whose weights were kept."
+            "Perplexity of the held-out documents, without calls, by step: exp of the mean loss per token. Step 0 is "
+            "the model before the training. The star is the step whose weights were kept."
         )
         label = "Perplexity of the held-out documents by step"
         plot = kinds.curves("perplexities", label, "perplexity", perplexity, roles, chosen_steps)
