@@ -31,9 +31,8 @@ GROUPS = {
     "Evaluate": {
         "evaluate": "Evaluate any model: predictions, scores, a report.",
         "tasks": "List the benchmarks, or check a task file of your own.",
-        "score": "Score predictions of any origin.",
-        "compare": "Compare two prediction sets: difference, interval, p.",
-        "analyse": "Analyse a benchmark's references with a file of yours.",
+        "score": "Score predictions of any origin, or analyse references.",
+        "compare": "Compare two prediction sets, or data/ with another version.",
         "prompts": "Write the test prompts for a model of your own to answer.",
         "submission": "Write or check a leaderboard's file of predictions.",
         "judge": "Let people compare two sets of answers blindly; score them.",
@@ -49,7 +48,6 @@ GROUPS = {
         "doctor": "Check environment, data, models, GPU, disk and ports.",
         "check": "Check artifacts on disk.",
         "ledger": "Show the nightly runs and their verdicts.",
-        "report": "Compare scores and answers with another version.",
         "diff": "Show rows added, removed or changed between two versions.",
         "trace": "Follow a prediction back to the raw line it came from.",
         "encode": "Print the exact model input of an instance.",
@@ -66,9 +64,11 @@ MODULES = {
     "ledger": "nightly",
     "clean": "plan",
     "ui": "serve",
-    **dict.fromkeys(("compare", "analyse", "references"), "score"),
-    **dict.fromkeys(("diff", "report", "trace"), "versions"),
+    "references": "score",
+    **dict.fromkeys(("diff", "trace"), "versions"),
 }
+# Commands of the last release that are now an option of another: they work for this release.
+FORMER = {"analyse": ("score", "--analysis"), "report": ("compare", "--against")}
 # Those whose exit status says how a run ended, whether or not its output could be written.
 RUNS = frozenset({"rebuild", "nightly", "study", "serve", "ui", "evaluate"})
 
@@ -80,6 +80,12 @@ class Commands(click.Group):
         return COMMANDS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if cmd_name in FORMER:
+            command_name, option = FORMER[cmd_name]
+            _print_error(
+                f"`nightjar {cmd_name}` is now `nightjar {command_name} {option}`; it works for one release"
+            )
+            return self.get_command(ctx, command_name)
         if cmd_name not in COMMANDS:
             raise click.exceptions.NoSuchCommand(cmd_name, possibilities=COMMANDS, ctx=ctx)
         module = importlib.import_module(f"pipelines.commands.{MODULES.get(cmd_name, cmd_name)}")

@@ -56,7 +56,7 @@ def answers(count: int, kept: float, source: random.Random) -> list[str]:
 
 
 def write(root: Path, one: SystemScores, questions: list[Any]) -> list[dict[str, Any]]:
-    """The artifacts that `report --against` reads; returns the rows of scores as in the ledger."""
+    """The artifacts that `compare --against` reads; returns the rows of scores as in the ledger."""
     asked = [
         {
             "benchmark": BENCHMARK.name,

@@ -54,7 +54,7 @@ class Average:
 
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis of questions that is no score of predictions: what `nightjar analyse` runs by its `name`.
+    """An analysis of questions that is no score of predictions: what `nightjar score --analysis` runs by its `name`.
 
     `run` computes it from the questions, a file, the folder of a sentence encoder or None, and a report of progress. It
     returns plain JSON values: "rows", a table, and facts beside it. `encoder`: whether it uses one.

@@ -1,4 +1,4 @@
-"""Score anybody's predictions, and compare two sets of them: what `nightjar score`, `compare` and `analyse` call."""
+"""Score anybody's predictions, and compare two sets of them: what `nightjar score` and `compare` call."""
 
 from __future__ import annotations
 

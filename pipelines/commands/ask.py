@@ -20,8 +20,8 @@ from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at
 from nightjar.predict.predictor import folder_of
 from nightjar.predict.resolved_model import ResolvedModel, resolve
-from pipelines.commands.console import say, say_json
-from pipelines.commands.options import FILE, POSITIVE, TEXT, as_json_option, prepare_model
+from pipelines.commands.console import say
+from pipelines.commands.options import FILE, POSITIVE, TEXT, CommandResult, as_json_option, prepare_model
 from stages.retrieve.retriever import Retriever
 
 if TYPE_CHECKING:
@@ -103,12 +103,13 @@ def ask(
                 say(text)
             with stdout_kept():  # of tools of other packages
                 answer = asker.answer(text)
-            if as_json:
-                say_json(asdict(answer), indent=None)
-            else:
-                say(answer.answer)
-                if not answer.answer:
-                    say("(the answer is empty)", err=True)
+            CommandResult(asdict(answer), _print_answer, indent=None).say(as_json)
+
+
+def _print_answer(answer: dict[str, Any]) -> None:
+    say(answer["answer"])
+    if not answer["answer"]:
+        say("(the answer is empty)", err=True)
 
 
 def _finder(params: Params, benchmark: str, show: bool) -> Callable[[str, int], list[dict[str, Any]]]:

@@ -13,7 +13,7 @@ from nightjar.params import load
 from nightjar.params.groups import ALL_TOOLS
 from nightjar.tools.registry import call_text
 from pipelines.commands.console import say_text
-from pipelines.commands.options import FILE, printed
+from pipelines.commands.options import FILE, CommandResult, printed
 
 
 @click.command()
@@ -27,8 +27,8 @@ from pipelines.commands.options import FILE, printed
     help="The day of the call, for Calendar; by default today.",
 )
 @click.option("--resource", type=FILE, help="What the tool reads; WikiSearch by default data/index.")
-@printed(lambda result: say_text(result["result"]))
-def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
+@printed()
+def call(text: str, day: datetime, resource: Path | None) -> CommandResult:
     """Run one tool call and print its result.
 
     The tools are those of Nightjar, such as Calculator, and of installed packages (entry points nightjar.tools);
@@ -43,4 +43,5 @@ def call(text: str, day: datetime, resource: Path | None) -> dict[str, str]:
     # Not prepare_model: a tool may fetch its model from the hub.
     os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     settings = load().tools[ALL_TOOLS] if PARAMS_FILE.exists() else None
-    return {"call": text, "result": call_text(text, day.date(), resource, settings)}
+    value = {"call": text, "result": call_text(text, day.date(), resource, settings)}
+    return CommandResult(value, lambda call: say_text(call["result"]))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,17 +18,20 @@ from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
 from nightjar.params.drivers import Checks
-from pipelines.commands.console import say, say_json
-from pipelines.commands.options import as_json_option
+from pipelines.commands.console import bar, say
+from pipelines.commands.options import CommandResult, printed
 from pipelines.graph import repository
 from pipelines.graph.graph import Stage
 from pipelines.run.checks import Made
 
+if TYPE_CHECKING:
+    from nightjar.core.rules import BrokenRule
+
 
 @click.command()
 @click.argument("artifacts", nargs=-1, metavar="[ARTIFACT]...")
-@as_json_option
-def check(artifacts: tuple[str, ...], as_json: bool) -> int:
+@printed()
+def check(artifacts: tuple[str, ...]) -> CommandResult:
     """Check artifacts on disk: all outputs of the graph, or those that are an ARTIFACT (a folder) or below it.
 
     An ARTIFACT that is no output of the graph is checked alone; other folders are not searched. Artifacts
@@ -45,40 +50,50 @@ def check(artifacts: tuple[str, ...], as_json: bool) -> int:
     if not units:
         raise NightjarError("no stage has made anything yet", root, "build it: nightjar rebuild")
     shared = Checks.load(root / PARAMS_FILE).shared_inputs
-    results, failed = [], 0
-    for unit in units:
-        began = time.monotonic()
-        findings = unit.check(root, shared)
-        seconds = time.monotonic() - began
-        bad = sum(it.blocks for it in findings)
-        failed += bad
-        row = {
-            "name": unit.name,
-            "artifacts": unit.artifacts,
-            "passed": not bad,
-            "seconds": round(seconds, 3),
-        }
-        results.append(row | {"findings": [it.as_dict() for it in findings]})
-        if as_json:
-            continue
-        say(f"{unit.name}: {'failed' if bad else 'ok'}, {seconds:.2f} s")
-        for finding in findings:
-            say(f"  {'failed' if finding.blocks else 'worth a look'}: {finding}")
-            for example in finding.rows:
-                say(f"    {json.dumps(example, ensure_ascii=False)}")
-    if as_json:
-        say_json({"passed": not failed, "stages": results, "nothing_made": empty})
-        return 1 if failed else 0
+    rows: list[dict[str, Any]] = []
+    all_findings: list[list[BrokenRule]] = []
+    with bar("checking") as progress:
+        for unit in units:
+            if progress:
+                progress(unit.name, len(rows), len(units))
+            began = time.monotonic()
+            findings = unit.check(root, shared)
+            rows.append(
+                {
+                    "name": unit.name,
+                    "artifacts": unit.artifacts,
+                    "passed": not any(it.blocks for it in findings),
+                    "seconds": round(time.monotonic() - began, 3),
+                    "findings": [it.as_dict() for it in findings],
+                }
+            )
+            all_findings.append(findings)
+    failed = sum(it.blocks for findings in all_findings for it in findings)
+
+    def show(value: dict[str, Any]) -> None:
+        for row, findings in zip(rows, all_findings, strict=True):
+            say(f"{row['name']}: {'ok' if row['passed'] else 'failed'}, {row['seconds']:.2f} s")
+            for finding in findings:
+                say(f"  {'failed' if finding.blocks else 'worth a look'}: {finding}")
+                for example in finding.rows:
+                    say(f"    {json.dumps(example, ensure_ascii=False)}")
+        say(_looked(units, empty))
+        if failed:
+            say(f"nightjar: check: {failed} failed", err=True)
+
+    value = {"passed": not failed, "stages": rows, "nothing_made": empty}
+    return CommandResult(value, show, status=int(bool(failed)))
+
+
+def _looked(units: Sequence[Made], empty: Sequence[str]) -> str:
+    """Return the line that says what was looked at."""
     looked = f"looked at {counted_as(sum(len(unit.artifacts) for unit in units), 'artifact')}"
     if metrics := sum(len(unit.metrics) for unit in units):
         looked += f" and {counted_as(metrics, 'metrics file')} of {counted_as(len(units), 'stage')}"
     if empty:
         have = "has" if len(empty) == 1 else "have"
         looked += f"; {counted_as(len(empty), 'stage')} {have} made nothing to check"
-    say(looked)
-    if failed:
-        say(f"nightjar: check: {failed} failed", err=True)
-    return 1 if failed else 0
+    return looked
 
 
 def _units(artifacts: tuple[str, ...]) -> tuple[Path, list[Made], list[str]]:

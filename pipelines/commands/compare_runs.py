@@ -75,7 +75,7 @@ def compare_sources(
 
 
 def _write_page(output: Path, sources: Sequence[Path], result: Mapping[str, Any]) -> None:
-    """Write the page of `nightjar report --against`, on which run a is now and run b before."""
+    """Write the page of `nightjar compare --against`, on which run a is now and run b before."""
     from nightjar.core.files import folder_output
     from stages.report import comparison
 

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -41,8 +40,6 @@ STYLES = {
     **dict.fromkeys(("failed", "would fail", "would be skipped", "missing"), "bold red"),
     "follows": "yellow",
 }
-# The narrowest column in which a text is readable, in characters.
-NARROWEST = 24
 
 
 def console(err: bool = False) -> Console:
@@ -95,68 +92,29 @@ def _write(text: str, err: bool = False) -> None:
     print(text, file=stream, flush=True)
 
 
-def _wrapped(text: Text, out: Console, indent: int = 0) -> list[str]:
-    return [" " * indent + line.plain.rstrip() for line in text.wrap(out, out.width - indent)]
+def _wrapped(text: Text, out: Console) -> list[str]:
+    return [line.plain.rstrip() for line in text.wrap(out, out.width)]
 
 
 def say_table(rows: Sequence[Mapping[str, Any]], title: str = "", right: Collection[str] = ()) -> None:
-    """Print rows that have the same keys as a table, if there are any.
-
-    Numbers, and the columns `right`, are set to the right. Of a table that is too wide, the widest column of texts is
-    wrapped. Where that does not help, it stands below each row, with the last columns if they have no room either.
-    """
+    """Print rows that have the same keys as a table, if there are any; numbers and the columns `right` to the right."""
     if not rows:
         return
     if title:
         say(title)
-    numbers = (
-        name for name, it in rows[0].items() if isinstance(it, int | float) and not isinstance(it, bool)
-    )
-    numeric = {*right, *numbers}
-    cells = [{name: _cell(value) for name, value in row.items()} for row in rows]
-    widths = {
-        name: max(cell_len(it) for it in (name, *(row[name].plain for row in cells))) for name in rows[0]
-    }
-    texts = [name for name, width in widths.items() if name not in numeric and width > NARROWEST]
-    text = max(texts, key=lambda name: widths[name], default="")
-    word = max((cell_len(it) for row in cells for it in row[text].plain.split()), default=0) if text else 0
-    out, columns, used = console(), list[str](), 0
-    room = out.width - sum(widths.values()) - 2 * len(widths) + 2 + widths.get(text, 0)
-    if room >= min(widths.get(text, 0), max(word, NARROWEST)) or len(widths) == 1:
-        columns = list(widths)
-    for name in widths if not columns else ():
-        if name != text and (not columns or used + widths[name] <= out.width):
-            columns.append(name)
-            used += widths[name] + 2
-    head, *lines = _lines(out, [{name: row[name] for name in columns} for row in cells], numeric, text)
-    print(head)
-    if len(columns) == len(widths):
-        print(*lines, sep="\n", flush=True)
-        return
-    for line, row in zip(lines, cells, strict=True):
-        below = [
-            row[text].plain if text else "",
-            *(f"{name} {row[name]}" for name in widths if name not in (text, *columns)),
-        ]
-        print(line, *_wrapped(Text("; ".join(filter(None, below))), out, 4), sep="\n", flush=True)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, value in rows[0].items():
+        numeric = name in right or (isinstance(value, int | float) and not isinstance(value, bool))
+        # Folded, not cut: each number and each text is on the screen in whole.
+        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    print(*_rendered(console(), table), sep="\n", flush=True)
 
 
 def _cell(value: Any) -> Text:
     text = printable(number(value, 2) if isinstance(value, float) else str(value))
     return Text(text, style=STYLES.get(text, ""))
-
-
-def _lines(
-    out: Console, cells: Sequence[Mapping[str, Text]], right: Collection[str], wrapped: str
-) -> list[str]:
-    """The lines of a table of which only the column `wrapped` may be narrower than its cells."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in cells[0]:
-        justify: Any = "right" if name in right else "left"
-        table.add_column(Text(printable(name)), justify=justify, no_wrap=name != wrapped)
-    for row in cells:
-        table.add_row(*row.values())
-    return _rendered(out, table)
 
 
 def _rendered(out: Console, renderable: Table | Tree) -> list[str]:

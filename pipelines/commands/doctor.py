@@ -17,7 +17,7 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say
-from pipelines.commands.options import printed
+from pipelines.commands.options import CommandResult, printed
 from pipelines.serving.server import installed
 
 # What a rebuild of the sample takes: its environment, models, and DVC's cache; and two trainings side by side.
@@ -41,8 +41,8 @@ def _print(findings: Sequence[dict[str, Any]]) -> None:
 
 
 @click.command()
-@printed(_print)
-def doctor() -> list[dict[str, Any]]:
+@printed()
+def doctor() -> CommandResult:
     """Check environment, project, data, models, GPU, memory, disk and ports, one line each with what to do.
 
     It only reads, and takes a few seconds. The exit status is 2 if a rebuild would fail. In a folder without a project
@@ -58,9 +58,8 @@ def doctor() -> list[dict[str, Any]]:
         else (_environment, _no_project, _gpu, _memory, _disk)
     )
     findings = [finding._asdict() for check in checks for finding in check()]
-    if any(finding["state"] == "failed" for finding in findings):
-        click.get_current_context().call_on_close(lambda: sys.exit(2))
-    return findings
+    failed = any(finding["state"] == "failed" for finding in findings)
+    return CommandResult(findings, _print, status=2 if failed else 0)
 
 
 def _environment() -> Iterator[Finding]:

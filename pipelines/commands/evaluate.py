@@ -12,7 +12,15 @@ from nightjar.core import contracts, paths, tables
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import bar, say, say_table, say_text
-from pipelines.commands.options import FILE, OUTPUT, POSITIVE, TEXT, allow_outside_option, printed
+from pipelines.commands.options import (
+    FILE,
+    OUTPUT,
+    POSITIVE,
+    TEXT,
+    CommandResult,
+    allow_outside_option,
+    printed,
+)
 from stages._runtime.standard_streams import log_to_stderr
 
 # Options of how weights are computed, and of a chat.
@@ -129,7 +137,7 @@ def _chat(model: str, template: bool, settings: dict[str, Any]) -> dict[str, Any
 @click.option(
     "--output", required=True, type=OUTPUT, metavar="DIR", help="A new folder, or that of a run to resume."
 )
-@printed(_print)
+@printed()
 def evaluate(
     model: str,
     benchmarks: tuple[str, ...],
@@ -144,7 +152,7 @@ def evaluate(
     chat_template: bool,
     output: Path,
     **options: Any,
-) -> dict[str, Any]:
+) -> CommandResult:
     """Answer, score and report the questions of the project with any model; the project is not changed.
 
     Questions, prompts, decoding and scoring are those of the graph. DIR gets the predictions (data/predict), the
@@ -199,4 +207,4 @@ def evaluate(
             allow_outside=allow_outside,
         )
         record = run(request, output, show)
-    return record | {"output": output}
+    return CommandResult(record | {"output": output}, _print)

@@ -20,7 +20,7 @@ from nightjar.models.tokenizer import SETTINGS
 from nightjar.params import load as load_params
 from nightjar.predict.predictor import folder_of
 from pipelines.commands.console import say
-from pipelines.commands.options import OUTPUT, TEXT, prepare_model, printed
+from pipelines.commands.options import OUTPUT, TEXT, CommandResult, prepare_model, printed
 
 # Settings of a tokenizer that say how it was loaded, and the length from which on transformers means no length.
 _LOADING = ("is_local", "local_files_only")
@@ -40,8 +40,8 @@ _OWN = ("config.json", "generation_config.json", "checksums.json", "README.md")
     metavar="NAME",
     help="The base model's licence, where the project has no record.",
 )
-@printed(lambda export: say(f"{export['output']}: {', '.join(export['files'])}"))
-def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
+@printed()
+def export(system: str, directory: Path, licence: str | None) -> CommandResult:
     """Write SYSTEM, a recipe or a directory of models/train, to a new DIRECTORY that transformers loads.
 
     It has the weights in float32 as safetensors (an adapter is merged), the tokenizer, the generation settings and a
@@ -64,7 +64,9 @@ def export(system: str, directory: Path, licence: str | None) -> dict[str, Any]:
         (folder_in_work / "README.md").write_text(card, encoding="utf-8")
         for file in folder_in_work.iterdir():  # safetensors lets nobody else read the weights
             file.chmod((folder_in_work / "README.md").stat().st_mode)
-    return {"output": directory, "files": sorted(file.name for file in directory.iterdir())}
+    files = sorted(file.name for file in directory.iterdir())
+    value = {"output": directory, "files": files}
+    return CommandResult(value, lambda export: say(f"{export['output']}: {', '.join(export['files'])}"))
 
 
 def _write_model(folder: Path, output: Path) -> None:

@@ -12,7 +12,7 @@ from nightjar.core.config import PARAMS_FILE, read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.commands.console import bytes_bar, say, say_table
-from pipelines.commands.options import printed
+from pipelines.commands.options import CommandResult, printed
 from pipelines.fetch import fetch as fetching
 from pipelines.fetch import sources
 from pipelines.fetch.sources import Named
@@ -21,22 +21,23 @@ from pipelines.project.applied_profile import applied
 from pipelines.run.profiles import edited
 
 
-def _print(parts: Sequence[dict[str, Any]]) -> None:
-    if parts and "state" not in parts[0]:
-        terms = {part["name"]: f" ({part['terms']})" if part["terms"] else "" for part in parts}
-        say_table(
-            [
-                {
-                    "name": part["name"],
-                    "megabytes": part["megabytes"],
-                    "for": part["for"],
-                    "licence": part["licence"] + terms[part["name"]],
-                    "source": part["sources"][0].removeprefix("https://"),
-                }
-                for part in parts
-            ]
-        )
-        return
+def _print_list(parts: Sequence[dict[str, Any]]) -> None:
+    terms = {part["name"]: f" ({part['terms']})" if part["terms"] else "" for part in parts}
+    say_table(
+        [
+            {
+                "name": part["name"],
+                "megabytes": part["megabytes"],
+                "for": part["for"],
+                "licence": part["licence"] + terms[part["name"]],
+                "source": part["sources"][0].removeprefix("https://"),
+            }
+            for part in parts
+        ]
+    )
+
+
+def _print_fetched(parts: Sequence[dict[str, Any]]) -> None:
     for part in parts:
         say(f"{part['name']}: {part['state']}, {part['files']} files, {part['licence']}")
     settings = {key: text for part in parts for key, text in part["settings"].items()}
@@ -49,8 +50,8 @@ def _print(parts: Sequence[dict[str, Any]]) -> None:
 @click.option("--list", "listed", is_flag=True, help="Print every data set, its size, licence and use.")
 @click.option("--accept-licence", is_flag=True, help="Accept the terms of sources that have some.")
 @click.option("--use", "use_it", is_flag=True, help="Write the paths of the data sets to params.yaml.")
-@printed(_print)
-def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bool) -> list[dict[str, Any]]:
+@printed()
+def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bool) -> CommandResult:
     """Fetch published data sets into data/fetched, at a fixed revision, checked.
 
     A NAME is a data set or a part of one (DATASET/PART). Files that exist and are unchanged are not fetched
@@ -63,10 +64,10 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
     """
     if listed:
         parts = sources.choose(names) if names else list(sources.table().values())
-        return [_described(part) for part in parts]
+        return CommandResult([_described(part) for part in parts], _print_list)
     if not names:
         raise NightjarError("no data set is named", "fetch", "give names; nightjar fetch --list prints them")
-    return _fetch(Path(), sources.choose(names), accept_licence, use_it)
+    return CommandResult(_fetch(Path(), sources.choose(names), accept_licence, use_it), _print_fetched)
 
 
 def _described(part: Named) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from nightjar.core.files import check_output, write_output
 from nightjar.core.json_text import quote_short
 from nightjar.core.tables import read_rejected
 from pipelines.commands.console import bytes_bar, say, say_table
-from pipelines.commands.options import FILE, OUTPUT, Listed, printed
+from pipelines.commands.options import FILE, OUTPUT, CommandResult, Listed, printed
 from stages.ingest.check_folder import check_folder, inputs
 from stages.ingest.datasets import ingest as read_dataset
 from stages.ingest.datasets import names as datasets
@@ -25,16 +25,10 @@ from stages.ingest.datasets import output_folder
 from stages.ingest.task_findings import names
 
 
-def _print(result: dict[str, Any]) -> None:
-    if "findings" in result:
-        _print_report(result)
-        return
-    if "rejected" in result:
-        _print_rows(result)
-        return
-    _print_statistics(result)
-    if result["collection"]:
-        _print_collection(result["collection"])
+def _print_counts(counts: dict[str, Any]) -> None:
+    _print_statistics(counts)
+    if counts["collection"]:
+        _print_collection(counts["collection"])
 
 
 def _print_statistics(counts: dict[str, Any]) -> None:
@@ -146,8 +140,8 @@ def _print_report(report: dict[str, Any]) -> None:
     "JSON file, if one is wanted.",
 )
 @click.option("--check", is_flag=True, help="Write no tables: list what is wrong with the files.")
-@printed(_print, failed=lambda result: bool(result.get("errors")))
-def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> dict[str, Any]:
+@printed()
+def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> CommandResult:
     """Read any folder of a dataset into Parquet, with the rejected rows and their reasons.
 
     With --check, list for each task which of the fifteen automatic checks of Super-NaturalInstructions'
@@ -163,8 +157,11 @@ def ingest(dataset: str, source: Path, output: Path | None, check: bool) -> dict
       nightjar ingest --dataset natural_instructions --input natural-instructions/ --check
     """
     if check:
-        return _check(dataset, source, output)
+        result = _check(dataset, source, output)
+        show = _print_report if "findings" in result else _print_rows
+        return CommandResult(result, show, status=int(bool(result["errors"])))
     if output is None:
         raise NightjarError("Missing option '--output'", "ingest", "say where to write, or give --check")
     with output_folder(dataset, source, output) as folder, bytes_bar(f"reading {dataset}") as progress:
-        return read_dataset(dataset, source, folder, progress).as_dict()
+        counts = read_dataset(dataset, source, folder, progress).as_dict()
+    return CommandResult(counts, _print_counts)

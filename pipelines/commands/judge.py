@@ -16,7 +16,7 @@ from nightjar.judge import page as judge_page
 from nightjar.judge import sets as judge_sets
 from nightjar.judge.score import score as score_judges
 from pipelines.commands.console import say
-from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, printed
+from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, CommandResult, printed
 
 
 def _print_export(export: dict[str, Any]) -> None:
@@ -89,7 +89,7 @@ def judge() -> None:
     help="Where inputs, definitions and examples are: the output of nightjar ingest; the pipeline's if not given.",
 )
 @click.option("--equal-are-ties", is_flag=True, help="Count equal answers as ties instead of showing them.")
-@printed(_print_export)
+@printed()
 def export(
     a: str,
     b: str,
@@ -100,7 +100,7 @@ def export(
     references: Path | None,
     ingested: Path | None,
     equal_are_ties: bool,
-) -> dict[str, Any]:
+) -> CommandResult:
     """Write one HTML page for the judges, and beside it the key that stays with you.
 
     A SET is a predictions folder, a JSON Lines file of {id, prediction}, or the word references: the gold
@@ -116,21 +116,22 @@ def export(
         fix = "give the file, or the ingested tasks"
         raise NightjarError("references have their own texts", "--ingested", fix)
     texts = judge_sets.Texts(ingested or paths.NATURAL_INSTRUCTIONS, references)
-    return judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
+    result = judge_page.export(a, b, output, texts, tasks, instances, seed, equal_are_ties)
+    return CommandResult(result, _print_export)
 
 
 @judge.command()
 @click.option("--key", required=True, type=FILE, help="The key that export wrote beside the page.")
 @click.argument("answers", nargs=-1, required=True, type=FILE)
-@printed(_print_score)
-def score(key: Path, answers: tuple[Path, ...]) -> dict[str, Any]:
+@printed()
+def score(key: Path, answers: tuple[Path, ...]) -> CommandResult:
     """Score the files that judges saved: how often A was rated at least as good as B.
 
     \b
     Example:
       nightjar judge score --key page.key.json answers-ann.json answers-bo.json
     """
-    return score_judges(key, answers)
+    return CommandResult(score_judges(key, answers), _print_score)
 
 
 def _interval(row: Mapping[str, Any]) -> str:

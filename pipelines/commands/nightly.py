@@ -15,9 +15,9 @@ from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Nightly
 from pipelines.commands import show
-from pipelines.commands.console import say, say_json, say_table, say_text
+from pipelines.commands.console import say, say_table, say_text
 from pipelines.commands.flow_run import flow_run
-from pipelines.commands.options import as_json_option, printed
+from pipelines.commands.options import CommandResult, as_json_option, printed
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
@@ -86,15 +86,17 @@ def _ended(run_end: End, outcome: Outcome, as_json: bool) -> None:
     for line in outcome.warnings:
         _warn(line)
     facts = outcome.facts
-    if facts and as_json:
-        row = {name: facts[name] for name in ("run", "state", "message", "against")}
-        benchmarks = text.benchmarks(outcome.verdicts)
-        say_json(row | {"benchmarks": benchmarks, "verdicts": outcome.verdicts})
-    elif facts:
+
+    def show(value: dict[str, Any]) -> None:
         _groups(text.groups(outcome.verdicts))
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
         counts = text.counts(outcome.verdicts, compared=facts["against"] is not None)
         say(f"{facts['run']} {where}: {facts['state']}; {counts}")
+
+    if facts:
+        row = {name: facts[name] for name in ("run", "state", "message", "against")}
+        benchmarks = text.benchmarks(outcome.verdicts)
+        CommandResult(row | {"benchmarks": benchmarks, "verdicts": outcome.verdicts}, show).say(as_json)
     if outcome.aside is not None:
         say(f"nightjar: nightly: {facts['message']}", err=True)
     elif run_end.state != "completed":
@@ -118,42 +120,45 @@ def _about(row: Mapping[str, Any]) -> str:
     if row["state"] == "failed":
         words = row["message"]
     elif row["against"] is None:
-        words = "first run"
+        words = "first good run"
     return shorten(words, LONGEST, placeholder=" …")
 
 
-def _show(result: Any) -> None:
-    if isinstance(result, list):
-        if not result:
-            raise NightjarError("the ledger is empty", Nightly.load().ledger, "`nightjar nightly` adds a run")
-        say_table(
-            [
-                {"run": row["run"], "state": row["state"], "commit": row["commit"][:10]}
-                | {"verdict": _about(row)}
-                for row in result
-            ]
-        )
-    elif "problems" in result:
-        for line in result["problems"]:
-            _warn(line)
-        if not result["problems"]:
-            say(f"{counted_as(result['runs'], 'run')}, all of them readable.")
-    else:
-        say_text(text.markdown(result, []).rstrip())
+def _print_runs(runs: list[dict[str, Any]]) -> None:
+    if not runs:
+        raise NightjarError("the ledger is empty", Nightly.load().ledger, "`nightjar nightly` adds a run")
+    say_table(
+        [
+            {"run": row["run"], "state": row["state"], "commit": row["commit"][:10]}
+            | {"verdict": _about(row)}
+            for row in runs
+        ]
+    )
+
+
+def _print_damage(result: dict[str, Any]) -> None:
+    for line in result["problems"]:
+        _warn(line)
+    if not result["problems"]:
+        say(f"{counted_as(result['runs'], 'run')}, all of them readable.")
+
+
+def _print_run(facts: dict[str, Any]) -> None:
+    say_text(text.markdown(facts, []).rstrip())
+    say()
+    if facts["against"]:
+        say_table(text.contents(facts["verdicts"]))
         say()
-        if result["against"]:
-            say_table(text.contents(result["verdicts"]))
-            say()
-        if result["against"] or "benchmark" in result:
-            _groups(text.groups(result["verdicts"], result.get("benchmark")))
+    if facts["against"] or "benchmark" in facts:
+        _groups(text.groups(facts["verdicts"], facts.get("benchmark")))
 
 
 @click.command()
 @click.argument("run", required=False)
 @click.option("--benchmark", metavar="NAME", help="With RUN: all verdicts on this benchmark.")
 @click.option("--check", is_flag=True, help="Name every file that is missing or cannot be read.")
-@printed(_show, failed=lambda result: "problems" in result and bool(result["problems"]))
-def ledger(run: str | None, benchmark: str | None, check: bool) -> dict[str, Any] | list[dict[str, Any]]:
+@printed()
+def ledger(run: str | None, benchmark: str | None, check: bool) -> CommandResult:
     """The nightly runs; with RUN (its name, the end of it, or `last`) how many of its scores changed, and which.
 
     The ledger is the folder `nightly.ledger` of params.yaml. Its entries are never rewritten. The exit
@@ -171,14 +176,14 @@ def ledger(run: str | None, benchmark: str | None, check: bool) -> dict[str, Any
     folder = Path.cwd() / Nightly.load().ledger
     if check:
         runs, damage = ledgers.check(folder)
-        return {"runs": runs, "problems": damage}
+        return CommandResult({"runs": runs, "problems": damage}, _print_damage, status=int(bool(damage)))
     if run is None:
-        return _list(folder)
+        return CommandResult(_list(folder), _print_runs)
     result = _entry(ledgers.find(folder, run, _warn))
     if benchmark is not None and benchmark not in result["benchmarks"]:
         names = ", ".join(result["benchmarks"]) or "none"
         raise NightjarError("the run has no such benchmark", benchmark, f"it has: {names}")
-    return result | ({"benchmark": benchmark} if benchmark else {})
+    return CommandResult(result | ({"benchmark": benchmark} if benchmark else {}), _print_run)
 
 
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import functools
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +65,14 @@ class _Text(click.ParamType):
 class Listed(click.Option):
     """An option whose help lists the values that it takes; `names` is called when the help is shown."""
 
-    def __init__(self, *declared: Any, names: Callable[[], Iterable[str]], **settings: Any) -> None:
+    def __init__(
+        self, *declared: Any, names: Callable[[], Iterable[str]], intro: str = "", **settings: Any
+    ) -> None:
         super().__init__(*declared, **settings)
-        self.names = names
+        self.names, self.intro = names, intro
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        self.help = f"One of: {', '.join(self.names())}."
+        self.help = f"{self.intro} One of: {', '.join(self.names())}.".lstrip()
         return super().get_help_record(ctx)
 
 
@@ -141,16 +144,31 @@ def samples_option(least: int) -> Decorator:
     )
 
 
-def printed(
-    show: Callable[[Any], None],
-    rows: Callable[[Any], list[dict[str, Any]]] | None = None,
-    failed: Callable[[Any], bool] = lambda result: False,
-) -> Decorator:
-    """Give a command the option --json: what it returns is printed as JSON, or else by `show`.
+@dataclass(frozen=True)
+class CommandResult:
+    """The result of a command: a value that JSON can hold, and the function that prints it for people.
 
-    With `rows` it has the option --csv, too, which prints the flat table that `rows` returns. The exit status is 1 if
-    `failed` returns true for the result.
+    `rows` returns the flat table of --csv; `status` is the exit status; `indent` is that of the JSON (None: one line).
     """
+
+    value: Any
+    show: Callable[[Any], None]
+    rows: Callable[[Any], list[dict[str, Any]]] = list
+    status: int = 0
+    indent: int | None = 2
+
+    def say(self, as_json: bool, as_csv: bool = False) -> None:
+        """Print the result in one of its forms."""
+        if as_csv:
+            say_csv(self.rows(self.value))
+        elif as_json:
+            say_json(self.value, self.indent)
+        else:
+            self.show(self.value)
+
+
+def printed(csv: bool = False) -> Decorator:
+    """Give a command the option --json, and with `csv` also --csv: its `CommandResult` is printed when it ends."""
 
     def decorate(command: Command) -> Command:
         @as_json_option
@@ -159,17 +177,27 @@ def printed(
             if as_json and as_csv:
                 raise NightjarError("it is given with --json", "--csv", "give one of them")
             with stdout_kept():
-                result = command(*arguments, **options)
-            if as_csv and rows:
-                say_csv(rows(result))
-            else:
-                (say_json if as_json else show)(result)
-            return int(failed(result))
+                result: CommandResult = command(*arguments, **options)
+            result.say(as_json, as_csv)
+            return result.status
 
         csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print one flat table as CSV.")
-        return csv_option(run) if rows else run
+        return csv_option(run) if csv else run
 
     return decorate
+
+
+def require(**options: Any) -> None:
+    """Raise click's error for an option that only this use of a command needs."""
+    for name, value in options.items():
+        if value is None:
+            raise click.UsageError(f"Missing option '--{name}'.", click.get_current_context())
+
+
+def refuse(why: str, **options: Any) -> None:
+    """Raise NightjarError for options that this use of a command does not read."""
+    if names := [f"--{name}" for name, value in options.items() if value is not None]:
+        raise NightjarError(why, ", ".join(names), "leave it out" if len(names) == 1 else "leave them out")
 
 
 def prepare_model(source: str = "") -> None:

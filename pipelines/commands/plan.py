@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nightjar.core.display import counted_as, duration
-from pipelines.commands.console import say, say_json, say_table
-from pipelines.commands.options import as_json_option, printed
+from pipelines.commands.console import say, say_table
+from pipelines.commands.options import CommandResult, printed
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import Graph, Stage, State
@@ -39,8 +39,8 @@ _WORDS: dict[State, str] = {
 @click.option(
     "--profile", help="Plan a profile from an empty project, and list the data and weights that it needs."
 )
-@as_json_option
-def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
+@printed()
+def plan(stages: tuple[str, ...], profile: str | None) -> CommandResult:
     """Show what `nightjar rebuild` would run and why, and how long that takes.
 
     STAGES are planned with the stages that they need; without STAGES, all are. The command changes nothing.
@@ -57,9 +57,7 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
     if profile is not None:
         from pipelines.commands import plan_profile  # here, not above: it takes long to load
 
-        planned = plan_profile.plan_of_profile(profile, stages)
-        (say_json if as_json else plan_profile.show)(planned)
-        return
+        return CommandResult(plan_profile.plan_of_profile(profile, stages), plan_profile.show)
     full_graph = graphs.read()
     graph = full_graph.only(stages)
     leftover = leftovers.find(full_graph, graph)
@@ -69,16 +67,18 @@ def plan(stages: tuple[str, ...], profile: str | None, as_json: bool) -> None:
 
         preflight.check(graph)
         absent = lacking(full_graph, graph)
-    if as_json:
-        _print_json(graph, leftover, absent)
-        return
-    _print_table(graph)
-    if absent:
-        from pipelines.commands.plan_profile import show_missing
+    seconds = history.expected(graph.root)
 
-        show_missing(absent)
-    for remnant in leftover:
-        say(str(remnant))
+    def show(facts: dict[str, Any]) -> None:
+        _print_table(graph, seconds)
+        if absent:
+            from pipelines.commands.plan_profile import show_missing
+
+            show_missing(absent)
+        for remnant in leftover:
+            say(str(remnant))
+
+    return CommandResult(_facts(graph, seconds, leftover, absent), show)
 
 
 def lacking(full_graph: Graph, graph: Graph) -> list[Need]:
@@ -97,8 +97,9 @@ def _ahead(graph: Graph, seconds: Mapping[str, float]) -> tuple[list[float], int
     return estimates, len(names) - len(estimates)
 
 
-def _print_json(graph: Graph, leftover: Sequence[leftovers.Leftover], absent: Sequence[Need]) -> None:
-    seconds = history.expected(graph.root)
+def _facts(
+    graph: Graph, seconds: Mapping[str, float], leftover: Sequence[leftovers.Leftover], absent: Sequence[Need]
+) -> dict[str, Any]:
     estimates, unknown = _ahead(graph, seconds)
     rows = [
         {
@@ -113,15 +114,14 @@ def _print_json(graph: Graph, leftover: Sequence[leftovers.Leftover], absent: Se
     for need in absent:
         needs_by_state[need.state].append({"source": need.source, "key": need.key, "fix": need.fix})
     totals = {"seconds": round(sum(estimates), 1), "without_estimate": unknown}
-    say_json({"stages": rows, **totals, "leftovers": [asdict(it) for it in leftover], **needs_by_state})
+    return {"stages": rows, **totals, "leftovers": [asdict(it) for it in leftover], **needs_by_state}
 
 
-def _print_table(graph: Graph) -> None:
+def _print_table(graph: Graph, seconds: Mapping[str, float]) -> None:
     if not graph.changed():
         say(f"{counted_as(len(graph.stages), 'stage')} up to date.")
         say("Nothing to do.")
         return
-    seconds = history.expected(graph.root)
     rows = [
         {"stage": name, "plan": stage.state, "why": stage.why, "expected": _cell(stage, seconds.get(name))}
         for name, stage in graph.stages.items()
@@ -162,8 +162,8 @@ def _print_clean(remains: dict[str, Any]) -> None:
 
 @click.command()
 @click.option("--remove", is_flag=True, help="Remove what is listed.")
-@printed(_print_clean)
-def clean(remove: bool) -> dict[str, Any]:
+@printed()
+def clean(remove: bool) -> CommandResult:
     """List the outputs and the entries of dvc.lock that no stage has any more, with their size; remove them.
 
     Such outputs remain when an item, such as a recipe or a system, is removed from params.yaml, and when a
@@ -181,4 +181,4 @@ def clean(remove: bool) -> dict[str, Any]:
         remains = leftovers.remains(graph)
         if remove:
             leftovers.clean(graph, remains)
-    return {**asdict(remains), "removed": remove}
+    return CommandResult({**asdict(remains), "removed": remove}, _print_clean)

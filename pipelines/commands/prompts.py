@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -11,7 +10,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.params import load
 from nightjar.params.chat import Chat
 from nightjar.predict.requests import write_prompts
-from pipelines.commands.options import OUTPUT, benchmark_option, printed
+from pipelines.commands.options import OUTPUT, CommandResult, benchmark_option, printed
 from pipelines.commands.score import print_written
 
 
@@ -24,7 +23,7 @@ from pipelines.commands.score import print_written
 @click.option("--chat", is_flag=True, help="Write messages of a chat in the place of a prompt.")
 @click.option("--system-message", help="With --chat: the system message.")
 @click.option("--examples-as-turns", is_flag=True, help="With --chat: the examples of a prompt are turns.")
-@printed(print_written)
+@printed()
 def prompts(
     benchmark: str,
     output: Path,
@@ -32,7 +31,7 @@ def prompts(
     chat: bool,
     system_message: str | None,
     examples_as_turns: bool,
-) -> dict[str, Any]:
+) -> CommandResult:
     """Write the prompts of a benchmark, for a model of your own to answer (docs/own-model.md).
 
     One JSON line an instance, in the order of `nightjar references`: id, task, prompt, stop, max_tokens.
@@ -51,4 +50,5 @@ def prompts(
             "it goes with --chat", "--system-message, --examples-as-turns", "give --chat as well"
         )
     talk = Chat(system_message=system_message, examples_as_turns=examples_as_turns) if chat else None
-    return {"output": output, "n": write_prompts(load(), benchmark, output, encoding, talk)}
+    value = {"output": output, "n": write_prompts(load(), benchmark, output, encoding, talk)}
+    return CommandResult(value, print_written)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from nightjar.core.display import counted_as, duration
 from nightjar.core.errors import NightjarError
 from pipelines.commands import show
 from pipelines.commands.console import say
-from pipelines.commands.options import as_json_option, jobs_option
+from pipelines.commands.options import CommandResult, as_json_option, jobs_option
 from pipelines.commands.plan import lacking
 from pipelines.graph import leftovers
 from pipelines.graph import repository as graphs
@@ -79,13 +79,13 @@ def rebuild(
                     progress.close()
                     results = {it.stage: it for it in progress.results}
                     stale = stale_scores(full_graph, results.values())
-                    if as_json:
-                        facts = [_facts(name, results.get(name)) for name in graph.stages]
-                        show.as_json(root, facts, stale, leftover)
-                    else:
+
+                    def show_scores(facts: dict[str, Any]) -> None:
                         show.restoring(graph, progress.results)
                         good = [it for it in graph.stages if it not in results or results[it].state in GOOD]
                         _scores(graph, good, stale)
+
+                    CommandResult(_facts(graph, results, stale, leftover), show_scores).say(as_json)
                     if run_end.state != "completed":
                         say(f"nightjar: rebuild: {progress.summary(run_end)}", err=True)
                     elif try_git(root, "cat-file", "-e", "HEAD:./dvc.lock") is None:
@@ -98,11 +98,12 @@ def rebuild(
                 code = terminal.status
         else:
             stale = stale_scores(full_graph, [])
-            if as_json:
-                show.as_json(root, [_facts(name, None) for name in graph.stages], stale, leftover)
-            else:
+
+            def show_nothing(facts: dict[str, Any]) -> None:
                 say(f"Nothing to do: {counted_as(len(graph.stages), 'stage')} up to date.")
                 _scores(graph, graph.stages, stale)
+
+            CommandResult(_facts(graph, {}, stale, leftover), show_nothing).say(as_json)
     raise SystemExit(code)
 
 
@@ -123,8 +124,14 @@ def _about(root: Path, ahead: Collection[str]) -> str:
     return f", about {duration(seconds)}" if seconds and seconds_of_stage.keys() >= set(ahead) else ""
 
 
-def _facts(name: str, result: Result | None) -> dict[str, Any]:
-    return result.facts() if result else {"stage": name, "state": "unchanged"}
+def _facts(
+    graph: Graph, results: Mapping[str, Result], stale: str, leftover: Sequence[leftovers.Leftover]
+) -> dict[str, Any]:
+    stages = [
+        results[name].facts() if name in results else {"stage": name, "state": "unchanged"}
+        for name in graph.stages
+    ]
+    return show.summary_of(graph.root, stages, stale, leftover)
 
 
 def _scores(graph: Graph, good: Iterable[str], stale: str) -> None:

@@ -1,9 +1,8 @@
-"""The commands that score anybody's answers: score, compare, analyse, references."""
+"""The commands score and references: scores of anybody's answers, analyses, and what they are scored against."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -11,27 +10,25 @@ from typing import Any
 
 import click
 
-from nightjar.benchmarks import evaluation, registry
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.files import write_references
 from nightjar.benchmarks.score import analyse as run_analysis
-from nightjar.benchmarks.score import compare_files, difference_rows, parts, score_files, score_rows
-from nightjar.benchmarks.score_table import difference_text, number_text, p_text, score_text
-from nightjar.core import paths
+from nightjar.benchmarks.score import score_files, score_rows
+from nightjar.benchmarks.score_table import number_text, score_text
 from nightjar.core.display import counted_as
-from nightjar.core.errors import NightjarError
-from nightjar.params.predict import PLAIN
-from pipelines.commands.compare_runs import compare_sources, print_runs, run_options, run_rows
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
     FILE,
     OUTPUT,
     PREDICTIONS,
+    CommandResult,
     Listed,
     benchmark_option,
     encoder_option,
-    optional_benchmark_option,
     printed,
     references_option,
+    refuse,
+    require,
     samples_option,
 )
 
@@ -110,22 +107,48 @@ def _text(result: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     return score_text(named, 1) if "intervals" in result else number_text(named, row["value"], 1)
 
 
+def _analyses() -> Iterable[str]:
+    for name in registry.names():
+        yield from (f"{one.name} ({name})" for one in registry.load_benchmark(name).analyses)
+
+
+def _print_analysis(analysis: dict[str, Any]) -> None:
+    say(f"{analysis['benchmark']}, {analysis['analysis']}: {analysis['title']}")
+    say_table([{name: _cell(value) for name, value in row.items()} for row in analysis["rows"]])
+    for name, value in analysis.items():
+        if name not in ("benchmark", "analysis", "title", "rows"):
+            say(f"{name}: {_cell(value)}")
+
+
+def _cell(value: Any) -> Any:
+    """A number with four decimals; a blank for None."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {count}" for name, count in value.items()) or "none"
+    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else value
+
+
 @click.command()
 @benchmark_option
-@click.option("--predictions", required=True, type=FILE, help=PREDICTIONS)
+@click.option("--predictions", type=FILE, help=PREDICTIONS)
 @references_option
 @click.option("--details", type=OUTPUT, help="Write one JSON line an instance to this file.")
 @encoder_option
 @samples_option(0)
-@printed(_print_scores, score_rows)
+@click.option(
+    "--analysis", cls=Listed, names=_analyses, intro="Analyse the references with the file --input instead."
+)
+@click.option("--input", "file", type=FILE, help="The file that the analysis reads.")
+@printed(csv=True)
 def score(
     benchmark: str,
-    predictions: Path,
+    predictions: Path | None,
     references: Path | None,
     details: Path | None,
     encoder: Path | None,
     samples: int,
-) -> dict[str, Any]:
+    analysis: str | None,
+    file: Path | None,
+) -> CommandResult:
     """Score predictions of any origin; no project is needed.
 
     A prediction is a line {"id": "...", "prediction": "..."}. It has a key `task` if the tasks of the
@@ -137,188 +160,25 @@ def score(
     tracks together come last. The CSV does not have these; its columns are track, level, name, metric, n,
     value, low, high.
 
+    With --analysis the references of a benchmark are analysed with a file of yours, in place of predictions. The page
+    of the benchmark in docs/ says what each analysis reads and computes.
+
     \b
     Example:
       nightjar score --benchmark supernatinst --predictions mine.jsonl --references references.jsonl --json
       nightjar score --benchmark protoqa --predictions ranked.jsonl --references dev.crowdsourced.jsonl
+      nightjar score --benchmark protoqa --analysis assessments --references dev.jsonl --input assessments.jsonl
     """
-    return score_files(benchmark, predictions, references, details, samples, encoder)
-
-
-def _print_differences(result: dict[str, Any]) -> None:
-    benchmark, by_track = registry.load_benchmark(result["benchmark"]), parts(result)
-    lacking = [
-        f", {count} without a prediction in {name}" for name, count in result["missing"].items() if count
-    ]
-    say_prompts(result["prompts"])
-    say_head(result, "".join(lacking))
-    if benchmark.files.by_task:
-        lines = [
-            {"task": task} | line for task, part in by_track.items() for line in _lines(benchmark.name, part)
-        ]
-        if mean := result.get("average"):
-            title = benchmark.track_title(mean["metric"])
-            lines.append({"task": title, **_line(benchmark.name, mean["metric"], mean)})
-        say_table(lines, right=VALUES)
-        return
-    for track, part in by_track.items():
-        title = benchmark.track_title(track) if len(by_track) > 1 else ""
-        say_table(_lines(benchmark.name, part), title, right=VALUES)
-        say()
-        by_category = [
-            {"category": name, **_line(benchmark.name, cell["metric"], cell[cell["metric"]])}
-            for name, cell in part["by_category"].items()
-        ]
-        say_table(by_category, "by category, each by the metric that is published for it", right=VALUES)
-        if by_category:
-            say()
-    if len(by_track) > 1:
-        say(ALL)
-        say_table(_lines(benchmark.name, result), right=VALUES)
-
-
-def say_prompts(prompts: Mapping[str, str | None]) -> None:
-    """Print whether one or both of two systems were asked through a chat template; nothing if neither was."""
-    both = {prompts["a"], prompts["b"]}
-    if both <= {None, PLAIN}:
-        return
-    if len(both) == 1:
-        say(f"Prompts of a and b: {prompts['a']}.")
-        return
-    of_each = (f"{name}: {how or 'not recorded'}" for name, how in prompts.items())
-    say(f"The prompts of a and b differ. {'; '.join(of_each)}.")
-
-
-# The columns of a comparison with the scores of both.
-VALUES = ("a", "b")
-
-
-def _lines(benchmark: str, part: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [_line(benchmark, metric, cell) for metric, cell in part["metrics"].items()]
-
-
-def _line(benchmark: str, metric: str, cell: Mapping[str, Any]) -> dict[str, Any]:
-    row = {**cell, "benchmark": benchmark, "metric": metric}
-    return {
-        "metric": metric,
-        **{name: number_text(row, cell[name], 1) for name in VALUES},
-        "a - b": difference_text(row, 1),
-        "p": p_text(cell),
-        "significant": "yes" if cell["significant"] else "no",
-        "better / worse / equal": " / ".join(str(cell[key] or 0) for key in ("better", "worse", "equal")),
-    }
-
-
-def _print_comparison(result: dict[str, Any]) -> None:
-    (print_runs if "runs" in result else _print_differences)(result)
-
-
-def _comparison_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return run_rows(result) if "runs" in result else difference_rows(result)
-
-
-@click.command()
-@optional_benchmark_option
-@click.option("--a", "a", type=FILE, help=f"A run, or with --benchmark predictions: {PREDICTIONS}")
-@click.option("--b", "b", type=FILE, help="The run or the predictions of the other system.")
-@run_options
-@references_option
-@samples_option(1)
-@printed(_print_comparison, _comparison_rows)
-def compare(
-    benchmark: str | None,
-    a: Path | None,
-    b: Path | None,
-    references: Path | None,
-    samples: int,
-    **options: Any,
-) -> dict[str, Any]:
-    """Compare two prediction sets on the same instances, or runs of any harness: a minus b.
-
-    Differences are in the units of their metrics. They have 95% bootstrap intervals over pairs, and the
-    two-sided p of a permutation test; n<20 stands for fewer than 20 instances. A difference is significant
-    if p is at most 0.05. Better, worse and equal count instances. The p of categories are not corrected for
-    their number. Each track or task is compared alone, and all tracks together last. The CSV has each track
-    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse,
-    equal.
-
-    Without --benchmark, runs are compared: samples of lm-evaluation-harness, logs of inspect_ai, or folders
-    of nightjar evaluate (docs/harnesses.md). No project is needed. The p of runs are corrected by Holm's
-    method.
-
-    \b
-    Example:
-      nightjar compare --benchmark supernatinst --a mine.jsonl --b yours.jsonl --references references.jsonl
-      nightjar compare --benchmark supernatinst --a data/predict/supernatinst/combined --b mine.jsonl --json
-      nightjar compare --benchmark supernatinst --a runs/mine --b runs/theirs
-      nightjar compare --a results/mine --b results/theirs --html comparison
-    """
-    if benchmark is None:
-        if references:
-            raise click.UsageError("--references goes with --benchmark")
-        return compare_sources([path for path in (a, b) if path], samples=samples, **options)
-    if any(options.values()):
-        raise click.UsageError("--run, --common, --any-prompt and --html compare runs: leave --benchmark out")
-    if not a or not b:
-        raise click.UsageError("--benchmark needs --a and --b")
-    for path in (a, b):
-        _check_predictions(path, benchmark)
-    references = references or evaluation.questions(a, benchmark)
-    a, b = (evaluation.predictions(path, benchmark) for path in (a, b))
-    return compare_files(benchmark, a, b, references, samples)
-
-
-def _check_predictions(path: Path, benchmark: str) -> None:
-    """Raise NightjarError for a path that does not exist, with that of the project's system of the name."""
-    if path.exists():
-        return
-    systems = {folder.name: str(folder) for folder in sorted((paths.PREDICTIONS / benchmark).glob("*"))}
-    near = get_close_matches(str(path), systems, 1)
-    fix = f"give the folder of a system: {systems[near[0]]}" if near else "check the path"
-    raise NightjarError("no such file or folder", path, fix)
-
-
-def _analyses() -> Iterable[str]:
-    for name in registry.names():
-        yield from (f"{one.name} ({name})" for one in registry.load_benchmark(name).analyses)
-
-
-def _print_analysis(analysis: dict[str, Any]) -> None:
-    rows = analysis.pop("rows")
-    say(f"{analysis.pop('benchmark')}, {analysis.pop('analysis')}: {analysis.pop('title')}")
-    say_table([{name: _cell(value) for name, value in row.items()} for row in rows])
-    for name, value in analysis.items():
-        say(f"{name}: {_cell(value)}")
-
-
-@click.command()
-@benchmark_option
-@click.option("--analysis", required=True, cls=Listed, names=_analyses)
-@references_option
-@click.option("--input", "file", required=True, type=FILE, help="The file that the analysis reads.")
-@encoder_option
-@printed(_print_analysis)
-def analyse(
-    benchmark: str, analysis: str, references: Path | None, file: Path, encoder: Path | None
-) -> dict[str, Any]:
-    """Analyse the references of a benchmark with a file of yours.
-
-    The page of the benchmark in docs/ says what each analysis reads and computes. No project is needed.
-
-    \b
-    Example:
-      nightjar analyse --benchmark protoqa --analysis assessments --references dev.jsonl --input assessments.jsonl
-      nightjar analyse --benchmark protoqa --analysis concept_net --references dev.jsonl --input assertions.csv.gz
-    """
-    with bytes_bar(analysis) as progress:
-        return run_analysis(benchmark, analysis, references, file, encoder, progress)
-
-
-def _cell(value: Any) -> Any:
-    """A number with four decimals; a blank for None."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name}: {count}" for name, count in value.items()) or "none"
-    return "" if value is None else f"{value:.4f}" if isinstance(value, float) else value
+    if analysis is not None:
+        require(input=file)
+        refuse("an analysis does not read it", predictions=predictions, details=details)
+        with bytes_bar(analysis) as progress:
+            result = run_analysis(benchmark, analysis, references, file or Path(), encoder, progress)
+        return CommandResult(result, _print_analysis, itemgetter("rows"))
+    require(predictions=predictions)
+    refuse("it is for --analysis", input=file)
+    result = score_files(benchmark, predictions or Path(), references, details, samples, encoder)
+    return CommandResult(result, _print_scores, score_rows)
 
 
 def print_written(written: dict[str, Any]) -> None:
@@ -328,8 +188,8 @@ def print_written(written: dict[str, Any]) -> None:
 @click.command()
 @benchmark_option
 @click.option("--output", required=True, type=OUTPUT, help="The file to write.")
-@printed(print_written)
-def references(benchmark: str, output: Path) -> dict[str, Any]:
+@printed()
+def references(benchmark: str, output: Path) -> CommandResult:
     """Write the questions of a benchmark as references that other systems' predictions are scored against.
 
     One JSON line an instance: id, references, the task, and where the benchmark has them category, track and texts that
@@ -339,4 +199,5 @@ def references(benchmark: str, output: Path) -> dict[str, Any]:
     Example:
       nightjar references --benchmark supernatinst --output references.jsonl
     """
-    return {"output": output, "n": write_references(registry.load_benchmark(benchmark), output)}
+    value = {"output": output, "n": write_references(registry.load_benchmark(benchmark), output)}
+    return CommandResult(value, print_written)

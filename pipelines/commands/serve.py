@@ -18,8 +18,8 @@ from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.params.drivers import Nightly
-from pipelines.commands.console import say, say_json
-from pipelines.commands.options import as_json_option
+from pipelines.commands.console import say
+from pipelines.commands.options import CommandResult, as_json_option
 from pipelines.graph import repository as graphs
 from pipelines.process import lock
 from pipelines.process.child import Child
@@ -96,11 +96,13 @@ def _check_url(webhook: str) -> None:
 
 def _say_served(serving: Serving, settings: Nightly, as_json: bool) -> None:
     when, names = f"{settings.cron} ({settings.timezone})", serving.deployments
-    if as_json:
-        say_json({"url": serving.url, "deployments": names, "nightly": when}, indent=None)
-    else:
+
+    def show(facts: dict[str, Any]) -> None:
         say(f"Serving {', '.join(names)}; nightly at {when}.")
         say(f"The Prefect UI is at {serving.url}. Ctrl-C ends it.")
+
+    facts = {"url": serving.url, "deployments": names, "nightly": when}
+    CommandResult(facts, show, indent=None).say(as_json)
 
 
 class Serving:
@@ -222,7 +224,4 @@ def ui(port: int, background: bool, stop: bool, as_json: bool) -> None:
 
 
 def _say_address(facts: dict[str, str], line: str, as_json: bool) -> None:
-    if as_json:
-        say_json(facts, indent=None)
-    else:
-        say(line)
+    CommandResult(facts, lambda _: say(line), indent=None).say(as_json)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from nightjar.core.display import duration, printable
 from nightjar.core.json_text import read
-from pipelines.commands.console import STYLES, console, say, say_json, say_table, say_text
+from pipelines.commands.console import STYLES, console, say, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
 from pipelines.history.scores import read_scores
@@ -166,8 +166,10 @@ def scores(root: Path, stages: Iterable[Stage]) -> None:
     say_table(lines, right=("score",))
 
 
-def as_json(root: Path, stages: list[dict[str, Any]], stale: str, leftover: Iterable[Leftover] = ()) -> None:
-    """Print the results of the stages, where the report is, its headline, and what was `leftover`, as one JSON object.
+def summary_of(
+    root: Path, stages: list[dict[str, Any]], stale: str, leftover: Iterable[Leftover] = ()
+) -> dict[str, Any]:
+    """Return the results of the stages, where the report is, its headline, and what was `leftover`.
 
     If the scores are stale, the headline is null and `headline_stale` is the line `stale`, else that is null.
     """
@@ -176,6 +178,5 @@ def as_json(root: Path, stages: list[dict[str, Any]], stale: str, leftover: Iter
     rows = None
     if scores.is_file() and not stale:
         rows = read(scores, "delete it and run the stage report again", constants=True)
-    summary = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
-    summary["leftovers"] = [asdict(it) for it in leftover]
-    say_json(summary)
+    facts = {"stages": stages, "report": report, "headline": rows, "headline_stale": stale or None}
+    return facts | {"leftovers": [asdict(it) for it in leftover]}

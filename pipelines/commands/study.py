@@ -10,7 +10,7 @@ import click
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from pipelines.commands.console import say, say_table
-from pipelines.commands.options import printed
+from pipelines.commands.options import CommandResult, printed
 from pipelines.study import results
 from pipelines.study import study as studies
 
@@ -26,12 +26,13 @@ def _folder(ctx: click.Context, option: click.Parameter, name: str | None) -> st
     return name
 
 
-def _print(result: Any) -> None:
-    if isinstance(result, list):
-        for row in result:
-            say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
-        say(f"{len(result)} experiments, {sum(not row['done'] for row in result)} to do.")
-        return
+def _print_plan(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        say(f"{'done' if row['done'] else 'to do':6} {row['experiment']}  ({row['value']})")
+    say(f"{len(rows)} experiments, {sum(not row['done'] for row in rows)} to do.")
+
+
+def _print(result: dict[str, Any]) -> None:
     for track, metrics in results.by_track(result).items():
         say()
         say_table(results.table(result, track, metrics), results.title(result, track))
@@ -44,12 +45,9 @@ def _print(result: Any) -> None:
     say("The experiments: dvc exp show --only-changed")
 
 
-def _flat(result: Any) -> list[dict[str, Any]]:
-    return result if isinstance(result, list) else results.flat(result)
-
-
-def _failed(result: Any) -> bool:
-    return isinstance(result, dict) and any(it["state"] == "failed" for it in result["points"])
+def _result(result: dict[str, Any]) -> CommandResult:
+    failed = any(it["state"] == "failed" for it in result["points"])
+    return CommandResult(result, _print, results.flat, status=int(failed))
 
 
 @click.command()
@@ -64,7 +62,7 @@ def _failed(result: Any) -> bool:
 @click.option("--name", callback=_folder, help="Folder under data/studies. Default: named after the keys.")
 @click.option("--wait", is_flag=True, help="Wait for a rebuild or a study that is running already.")
 @click.option("--dry-run", is_flag=True, help="Print the experiments and which are missing; run nothing.")
-@printed(_print, _flat, failed=_failed)
+@printed(csv=True)
 def study(
     settings: tuple[str, ...],
     benchmark: str | None,
@@ -72,7 +70,7 @@ def study(
     name: str | None,
     wait: bool,
     dry_run: bool,
-) -> dict[str, Any] | list[dict[str, Any]]:
+) -> CommandResult:
     """Run the graph at several values of any settings: a DVC experiment each, then a table and a plot.
 
     KEY is a key of params.yaml; values are YAML. Several keys give the product of their values. Each point
@@ -93,10 +91,11 @@ def study(
     plan = studies.plan(root, settings, benchmark, recipe, name)
     if dry_run:
         missing = plan.missing(root)
-        return [{"value": it.label, "experiment": it.name, "done": it not in missing} for it in plan.points]
+        rows = [{"value": it.label, "experiment": it.name, "done": it not in missing} for it in plan.points]
+        return CommandResult(rows, _print_plan)
     if not plan.missing(root):
         say(f"{len(plan.points)} experiments, all done already", err=True)
-        return studies.finish(root, plan, {})
+        return _result(studies.finish(root, plan, {}))
     from pipelines.commands.flow_run import flow_run
 
     result: dict[str, Any] = {}
@@ -106,4 +105,4 @@ def study(
         terminal.flow(list(settings), benchmark, recipe, wait, return_state=True)
     if terminal.status == STOPPED:
         raise KeyboardInterrupt
-    return result
+    return _result(result)

@@ -11,7 +11,7 @@ from nightjar.benchmarks.submit import check_submission, submit
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from pipelines.commands.console import say, say_table
-from pipelines.commands.options import FILE, OUTPUT, benchmark_option, printed
+from pipelines.commands.options import FILE, OUTPUT, CommandResult, benchmark_option, printed
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -40,14 +40,14 @@ def _print(result: dict[str, Any]) -> None:
     type=FILE,
     help="What must be answered: a folder of data/questions or references; for data/predict the project's.",
 )
-@printed(_print)
+@printed()
 def submission(
     benchmark: str,
     predictions: Path | None,
     output: Path | None,
     file: Path | None,
     questions: Path | None,
-) -> dict[str, Any]:
+) -> CommandResult:
     """Make the file that a benchmark's leaderboard takes, or check one.
 
     The file must have all tasks of the benchmark, each id once, and only texts. With --questions it must
@@ -63,8 +63,8 @@ def submission(
     if file is not None:
         if predictions or output:
             raise NightjarError("it is given with --predictions or --output", "--check", "give it alone")
-        return check_submission(benchmark, file, questions)
+        return CommandResult(check_submission(benchmark, file, questions), _print)
     if predictions is None or output is None:
         what = "--predictions and --output are needed, or --check"
         raise NightjarError(what, "nightjar submission", "see nightjar submission --help")
-    return submit(benchmark, predictions, output, questions)
+    return CommandResult(submit(benchmark, predictions, output, questions), _print)

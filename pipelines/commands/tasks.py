@@ -11,17 +11,17 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.task_check import check_task_file
 from nightjar.core.json_text import quote_short
 from pipelines.commands.console import say, say_table, say_text
-from pipelines.commands.options import FILE, allow_outside_option, printed
+from pipelines.commands.options import FILE, CommandResult, allow_outside_option, printed
 
 # Of refused rows, and of characters of a row.
 SHOWN, SHOWN_CHARACTERS = 20, 100
 
 
-def _print(result: Any) -> None:
-    if isinstance(result, list):
-        say_table([{**row, "tasks": len(row["tasks"]) or ""} for row in result], "benchmarks")
-        return
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    say_table([{**row, "tasks": len(row["tasks"]) or ""} for row in rows], "benchmarks")
 
+
+def _print_check(result: dict[str, Any]) -> None:
     for fault in result["faults"]:
         say(f"{result['file']}:{fault['line']}: {fault['what']}; {fault['fix']}")
     for row in result["rejected"][:SHOWN]:
@@ -45,8 +45,8 @@ def _print(result: Any) -> None:
     "--check", type=FILE, metavar="FILE", help="A task file: list what is wrong, and show a prompt."
 )
 @allow_outside_option
-@printed(_print, failed=lambda result: isinstance(result, dict) and bool(result["errors"]))
-def tasks(check: Path | None, allow_outside: bool) -> Any:
+@printed()
+def tasks(check: Path | None, allow_outside: bool) -> CommandResult:
     """List the benchmarks, or check a task file (docs/extending.md).
 
     With --check: what is wrong with the file and its rows, line by line, and one prompt as a model gets it. Exit
@@ -58,9 +58,11 @@ def tasks(check: Path | None, allow_outside: bool) -> Any:
       nightjar tasks --check my.yaml
     """
     if check is not None:
-        return check_task_file(check, allow_outside=allow_outside)
-    return [
+        result = check_task_file(check, allow_outside=allow_outside)
+        return CommandResult(result, _print_check, status=int(bool(result["errors"])))
+    rows = [
         {"benchmark": name, "version": card.version, "title": card.title, "tasks": list(card.tasks)}
         for name in registry.names()
         for card in [registry.load_benchmark(name)]
     ]
+    return CommandResult(rows, _print_list)

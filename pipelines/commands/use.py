@@ -17,7 +17,7 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import quote_short
 from nightjar.params.profiles import moved_tools, names
 from pipelines.commands.console import say
-from pipelines.commands.options import printed
+from pipelines.commands.options import CommandResult, printed
 from pipelines.commands.plan_profile import show_missing
 from pipelines.fetch.needs import needs
 from pipelines.process.lock import rebuild_lock
@@ -54,8 +54,8 @@ def _missing(profile: str, settings: Sequence[str]) -> None:
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="One more setting; may be repeated."
 )
 @click.option("--dry-run", is_flag=True, help="Print the difference and write nothing.")
-@printed(_print)
-def use(profile: str | None, settings: tuple[str, ...], dry_run: bool) -> list[dict[str, Any]]:
+@printed()
+def use(profile: str | None, settings: tuple[str, ...], dry_run: bool) -> CommandResult:
     """Apply PROFILE to params.yaml and print what it changes.
 
     The new params.yaml is profiles/defaults.yaml with the changes of the profile and of --set. It is checked
@@ -89,4 +89,4 @@ def use(profile: str | None, settings: tuple[str, ...], dry_run: bool) -> list[d
         write_text(paths.PROFILE, f"{profile}\n")
     if Path("dvc.yaml").is_file():
         click.get_current_context().call_on_close(partial(_missing, profile, settings))
-    return [vars(change) for change in changes]
+    return CommandResult([vars(change) for change in changes], _print)

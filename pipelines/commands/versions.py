@@ -1,10 +1,9 @@
-"""The commands that look at other versions, and at where an answer came from: diff, report, trace."""
+"""The commands that look at another version of an artifact, and at where an answer came from: diff, trace."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,12 @@ import click
 from rich.text import Text
 from rich.tree import Tree
 
-from nightjar.core import paths
 from nightjar.core.display import counted_as, printable
 from nightjar.core.errors import NightjarError
-from nightjar.core.files import folder_output
 from pipelines.commands.console import bytes_bar, say, say_table, say_tree
-from pipelines.commands.options import OUTPUT, TEXT, printed
-from pipelines.versions.files import provided
+from pipelines.commands.options import CommandResult, printed
 from pipelines.versions.number import is_number, trace_number
 from pipelines.versions.trace import trace as walk
-from stages.report import comparison
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
@@ -122,8 +117,8 @@ def _print_table(table: dict[str, Any]) -> None:
     show_default=True,
     help="Of a text; 0 for all of it.",
 )
-@printed(_print_diff)
-def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int) -> dict[str, Any]:
+@printed()
+def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width: int) -> CommandResult:
     """Show what changed in ARTIFACT from version A to version B: rows added, removed and changed, by key.
 
     A and B are branches, tags, commits, names of experiments, or the word `workspace`. ARTIFACT is the path
@@ -144,89 +139,7 @@ def diff(a: str, b: str, artifact: str, table: str | None, examples: int, width:
     for table_difference in difference["tables"]:
         for kind, rows in table_difference["examples"].items():
             table_difference["examples"][kind] = [_short(kind, row, width) for row in rows]
-    return difference
-
-
-# The artifacts that a comparison reads.
-COMPARED = tuple(it.as_posix() for it in (paths.SCORES, paths.PREDICTIONS, paths.QUESTIONS))
-FACTS = paths.METRICS.as_posix()
-COLUMNS = (
-    "benchmark",
-    "system",
-    "track",
-    "metric",
-    "n",
-    "before",
-    "now",
-    "difference",
-    "p corrected",
-    "verdict",
-)
-
-
-def _print_report(comparison_facts: dict[str, Any]) -> None:
-    lines = list(comparison.lines(comparison_facts))
-    changed = [line for line in lines if line["verdict"] in ("better", "worse")]
-    say_table(
-        [{name: line[name] for name in COLUMNS} for line in changed],
-        right=("n", "before", "now", "difference"),
-    )
-    counts = Counter(line["verdict"] for line in lines)
-    say(f"{len(lines)} numbers: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
-    reasons = Counter(line["reason"].partition(":")[0] for line in lines if line["reason"])
-    for reason, count in reasons.most_common():
-        say(f"  not comparable: {count:>4}  {reason}")
-    differ, answers = (sum(row[name] for row in comparison_facts["answers"]) for name in ("changed", "n"))
-    say(f"{differ:,} of {answers:,} answers changed")
-    for text in comparison.other_prompts(comparison_facts):
-        say(text)
-    say(f"The comparison: {comparison_facts['page']}")
-
-
-@click.command()
-@click.option(
-    "--against",
-    required=True,
-    type=TEXT,
-    metavar="REV|DIR",
-    help="A Git revision, or another project's folder.",
-)
-@click.option(
-    "--output",
-    type=OUTPUT,
-    default=paths.COMPARISON,
-    show_default=True,
-    help="The folder of the page: new, empty, or that of an earlier comparison, which is replaced.",
-)
-@printed(_print_report)
-def report(against: str, output: Path) -> dict[str, Any]:
-    """Compare the scores and answers in data/ with another version: what changed, and whether
-    significantly.
-
-    REV is a branch, tag, commit or experiment, read from DVC's cache; DIR is the folder of another project, or its
-    data folder. Instances are paired, and p is corrected for the number of comparisons. The page has examples of
-    changed answers.
-
-    \b
-    Example:
-      nightjar report --against HEAD
-      nightjar report --against ../other-project --output comparison --json
-    """
-    with folder_output(output, [Path(against)], comparison.foreign) as folder:
-        if before := _of_folder(Path(against)):
-            comparison_facts = comparison.compare(paths.DATA, before)
-        else:
-            with provided(Path(), against, COMPARED, [FACTS]) as scratch:
-                comparison_facts = comparison.compare(paths.DATA, scratch / paths.DATA)
-        for name, text in comparison.files(comparison_facts, against).items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-    return {**comparison_facts, "page": output / "index.html"}
-
-
-def _of_folder(path: Path) -> Path | None:
-    """The data folder at `path`, or in it; None if neither is one."""
-    return next((one for one in (path / paths.DATA, path) if (one / "evaluate").is_dir()), None)
+    return CommandResult(difference, _print_diff)
 
 
 # Of a hash, in characters.
@@ -235,9 +148,6 @@ SHORT = 8
 
 def _print_trace(traced: dict[str, Any]) -> None:
     """Print the way back as a tree; hashes are short, and prompts left out, without --full."""
-    if "number" in traced:
-        _print_number(traced)
-        return
     full = click.get_current_context().params["full"]
     question, raw = traced["question"], traced["raw"]
     kind = ", ".join(filter(None, (traced["benchmark"], question["category"], question["track"])))
@@ -345,8 +255,8 @@ def _ranking(row: dict[str, Any]) -> str:
 @click.option("--system", help="Only this system, such as combined.")
 @click.option("--benchmark", help="Only this benchmark, where several have the ID.")
 @click.option("--full", is_flag=True, help="Print whole hashes, and the prompts.")
-@printed(_print_trace)
-def trace(id: str, system: str | None, benchmark: str | None, full: bool) -> dict[str, Any]:
+@printed()
+def trace(id: str, system: str | None, benchmark: str | None, full: bool) -> CommandResult:
     """Follow a prediction or a number of the report back to the raw lines it came from, as a tree.
 
     ID (or TASK_ID:ID) is that of a question. A NUMBER is BENCHMARK/SYSTEM/METRIC, or BENCHMARK/SYSTEM/METRIC/NAME of
@@ -362,5 +272,5 @@ def trace(id: str, system: str | None, benchmark: str | None, full: bool) -> dic
         if system or benchmark:
             option = "--system" if system else "--benchmark"
             raise NightjarError(f"{option} is for questions", id, "a number names its benchmark and system")
-        return trace_number(Path(), id)
-    return walk(Path(), id, system, benchmark)
+        return CommandResult(trace_number(Path(), id), _print_number)
+    return CommandResult(walk(Path(), id, system, benchmark), _print_trace)

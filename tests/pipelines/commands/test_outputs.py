@@ -30,9 +30,10 @@ WRITERS = {
     "prompts": "--benchmark supernatinst --output",
     "submission": "--benchmark zeroscrolls --predictions none --output",
     "judge": "export --a none --b references --output",
-    "report": "--against none --output",
+    "compare": "--against none --output",
+    "compare --html": "--a none --b none --html",
 }
-FOLDERS = ("ingest", "evaluate", "export", "report")
+FOLDERS = ("ingest", "evaluate", "export", "compare")
 OWN = "the project's own files are there"
 TOOL = "a folder of Git, DVC, Python or Nightjar"
 REFUSED = {
@@ -198,7 +199,7 @@ def test_links_in_a_circle_are_one_line(project: Path, place: str) -> None:
         "evaluate --output run --model",
         "ingest --dataset corpus --output out --input",
         "judge export --output page.html --b references --a",
-        "report --against",
+        "compare --against",
         "score --benchmark supernatinst --predictions",
         "submission --benchmark zeroscrolls --check",
     ):
@@ -214,7 +215,7 @@ def test_an_argument_that_is_not_utf_8_is_one_line(project: Path) -> None:
         ("export", "x", "out", "--license", bad),
         ("evaluate", "--output", "run", "--model", bad),
         ("evaluate", "--output", "run", "--model", "m", "--tasks", bad),
-        ("report", "--against", bad),
+        ("compare", "--against", bad),
     ):
         error = refused(*words)
         assert "not UTF-8" in error, words

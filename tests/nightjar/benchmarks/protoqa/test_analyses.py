@@ -32,7 +32,7 @@ def references(tmp_path: Path) -> Path:
 
 def run(analysis: str, references: Path, rows: list[Any], *more: object) -> subprocess.CompletedProcess[str]:
     file = put(references.parent / "input.jsonl", rows)
-    words = ["analyse", "--benchmark", "protoqa", "--analysis", analysis, "--references", references]
+    words = ["score", "--benchmark", "protoqa", "--analysis", analysis, "--references", references]
     return captured(lambda given: main(given), [str(word) for word in (*words, "--input", file, *more)])
 
 

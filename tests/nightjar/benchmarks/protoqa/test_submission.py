@@ -92,7 +92,7 @@ def test_from_the_published_questions_to_the_file(project: Path) -> None:  # noq
     words = ["score", "--benchmark", "protoqa", "--predictions", "out.jsonl"]
     done = captured(lambda given: main(given), words)
     assert done.returncode == 2 and "nothing to score: no question has a reference" in done.stderr
-    words = ["analyse", "--benchmark", "protoqa", "--analysis", "assessments", "--input", "out.jsonl"]
+    words = ["score", "--benchmark", "protoqa", "--analysis", "assessments", "--input", "out.jsonl"]
     done = captured(lambda given: main(given), words)
     assert done.returncode == 2 and "nothing to score: no question has a reference" in done.stderr
 

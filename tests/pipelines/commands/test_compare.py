@@ -1,4 +1,4 @@
-"""The command report: the workspace against a revision in DVC's cache, and against a folder."""
+"""The command compare --against: the workspace against a revision in DVC's cache, and against a folder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def moved(repo: Repo) -> Repo:
 
 
 def test_against_a_revision_and_a_folder(moved: Repo, tmp_path: Path) -> None:
-    done = moved.here("report", "--against", "HEAD", "--json")
+    done = moved.here("compare", "--against", "HEAD", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     row = next(row for row in found["numbers"] if row["metric"] == "exact_match")
@@ -77,14 +77,14 @@ def test_against_a_revision_and_a_folder(moved: Repo, tmp_path: Path) -> None:
 
     shutil.copytree(moved.root / "data", tmp_path / "other/data")
     for folder in (tmp_path / "other", tmp_path / "other/data"):
-        done = moved.here("report", "--against", str(folder), "--output", "here")
+        done = moved.here("compare", "--against", str(folder), "--output", "here")
         assert done.returncode == 0, done.stderr
         assert done.stdout.splitlines() == [
             "2 numbers: 2 unchanged", "0 of 40 answers changed", "The comparison: here/index.html",
         ]  # fmt: skip
     assert json.loads((moved.root / "here/comparison.json").read_text())["numbers"]
 
-    done = moved.here("report", "--against", "HEAD")
+    done = moved.here("compare", "--against", "HEAD")
     lines = done.stdout.splitlines()
     (line,) = [line for line in lines if "exact match" in line]
     assert "+60.0" in line and line.rstrip().endswith("better")
@@ -93,7 +93,7 @@ def test_against_a_revision_and_a_folder(moved: Repo, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("against", ["elsewhere", "HEAD~9"])
 def test_wrong_input_is_one_line(repo: Repo, against: str) -> None:
-    done = repo.here("report", "--against", against)
+    done = repo.here("compare", "--against", against)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and against in done.stderr
     assert not (repo.root / ".nightjar/against").exists()
 
@@ -101,7 +101,7 @@ def test_wrong_input_is_one_line(repo: Repo, against: str) -> None:
 def test_the_reasons_of_what_is_not_comparable_are_counted(moved: Repo, tmp_path: Path) -> None:
     shutil.copytree(moved.root / "data", tmp_path / "other/data")
     write(tmp_path / "other", 12, n=6)
-    done = moved.here("report", "--against", str(tmp_path / "other"))
+    done = moved.here("compare", "--against", str(tmp_path / "other"))
     assert done.stdout.splitlines()[:2] == [
         "2 numbers: 2 not comparable",
         "  not comparable:    2  other instances",
@@ -110,5 +110,5 @@ def test_the_reasons_of_what_is_not_comparable_are_counted(moved: Repo, tmp_path
 
 def test_a_revision_without_an_evaluation_is_one_line(moved: Repo) -> None:
     shutil.rmtree(moved.root / ".dvc/cache")
-    done = moved.here("report", "--against", "HEAD")
+    done = moved.here("compare", "--against", "HEAD")
     assert done.returncode == 2 and "dvc fetch" in done.stderr and len(done.stderr.splitlines()) == 1
