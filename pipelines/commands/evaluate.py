@@ -50,9 +50,6 @@ def _print_requests(record: dict[str, Any]) -> None:
 
 
 def _print(record: dict[str, Any]) -> None:
-    if "requests" in record:
-        _print_requests(record)
-        return
     for benchmark, reasons in record["left_out"].items():
         for task, reason in reasons.items():
             say(f"left out: {benchmark}, {task}: {reason}")
@@ -185,7 +182,8 @@ def evaluate(
             log_to_stderr()
             from pipelines.commands.request_run import answer_requests
 
-            return {"requests": requests, **answer_requests(model, requests, output, engine, show)}
+            record = answer_requests(model, requests, output, engine, show)
+        return CommandResult({"requests": requests, **record}, _print_requests)
     chat_settings = _chat(model, chat_template, chat)
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself

@@ -120,7 +120,7 @@ def _about(row: Mapping[str, Any]) -> str:
     if row["state"] == "failed":
         words = row["message"]
     elif row["against"] is None:
-        words = "first good run"
+        words = "first run"
     return shorten(words, LONGEST, placeholder=" …")
 
 

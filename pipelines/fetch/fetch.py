@@ -18,10 +18,10 @@ from pipelines.fetch.sources import (
     FETCHED,
     UNKNOWN,
     Content,
+    FetchedVersion,
+    FetchRecord,
     Named,
-    Origin,
-    Record,
-    Source,
+    PublishedSource,
     checksums,
     record_of,
     records,
@@ -93,7 +93,7 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
         same = number < len(origins) and origins[number].address == source.address
         earlier_version = origins[number].version if same else None
         version = _get(source, work / str(number), ready, part, earlier_version, progress)
-        versions.append(Origin(address=source.address, version=version))
+        versions.append(FetchedVersion(address=source.address, version=version))
     names = sorted(path.relative_to(ready).as_posix() for path in ready.rglob("*") if path.is_file())
     _check(part, names, ready)
     files = {
@@ -111,7 +111,9 @@ def fetch(root: Path, part: Named, progress: Progress) -> None:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         with replacing(target / name) as temporary:  # data/fetched may be on another disk
             shutil.move(ready / name, temporary)
-    record = Record(licence=part.about.licence, citation=part.about.citation, sources=versions, files=files)
+    record = FetchRecord(
+        licence=part.about.licence, citation=part.about.citation, sources=versions, files=files
+    )
     values = {name: one.model_dump() for name, one in (earlier | {part.part: record}).items()}
     write_text(root / record_of(part.dataset), json.dumps(values, indent=1, sort_keys=True) + "\n")
     remove(work)
@@ -126,7 +128,7 @@ def _check_room(work: Path, part: Named) -> None:
 
 
 def _get(
-    source: Source, work: Path, ready: Path, part: Named, earlier: str | None, progress: Progress
+    source: PublishedSource, work: Path, ready: Path, part: Named, earlier: str | None, progress: Progress
 ) -> str:
     """Put the files of a source into `ready`; the commit or the sha256 that it has. `earlier`: what it had before."""
     if source.git:

@@ -33,7 +33,7 @@ def _inside(name: str) -> str:
 Inside = Annotated[Name, AfterValidator(_inside)]
 
 
-class Source(StrictModel):
+class PublishedSource(StrictModel):
     """A Git repository at a revision, or a file or archive of the web, and which of its files are taken.
 
     `files` maps a name or a pattern to a name in the data set's folder; one that ends in / keeps the file's own name.
@@ -73,7 +73,7 @@ class Part(StrictModel):
     terms: Name | None = None
     citation: Name
     megabytes: Annotated[int, Field(ge=1, le=100_000)]
-    sources: Annotated[list[Source], Field(alias="from", min_length=1)]
+    sources: Annotated[list[PublishedSource], Field(alias="from", min_length=1)]
 
 
 class Dataset(StrictModel):
@@ -164,7 +164,7 @@ def record_of(dataset: str) -> Path:
     return FETCHED / f"{dataset}.json"
 
 
-class Origin(StrictModel):
+class FetchedVersion(StrictModel):
     """A source as it was fetched: the commit or the sha256 is its `version`."""
 
     address: Name
@@ -178,22 +178,22 @@ class Content(StrictModel):
     bytes: Annotated[int, Field(ge=0)]
 
 
-class Record(StrictModel):
+class FetchRecord(StrictModel):
     """The record of a fetched part: its licence and citation, its sources, and its files by their names."""
 
     licence: Name
     citation: Name
-    sources: list[Origin]
+    sources: list[FetchedVersion]
     files: dict[Inside, Content]
 
 
-def records(root: Path, dataset: str) -> dict[str, Record]:
+def records(root: Path, dataset: str) -> dict[str, FetchRecord]:
     """Return the records of a data set, by the part. Raises NightjarError for a record that is damaged."""
     file, fix = root / record_of(dataset), "restore it, or delete it and fetch the data set again"
     check_input(file)
     values = read_object(file, fix) if file.exists() else {}
     try:
-        return {part: checked(Record, value, file, part) for part, value in values.items()}
+        return {part: checked(FetchRecord, value, file, part) for part, value in values.items()}
     except NightjarError as error:
         raise NightjarError(error.what, file, fix) from None
 

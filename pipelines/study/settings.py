@@ -48,7 +48,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class StudyAxis:
     """One setting of a study: its name as given, its key, and its values in order."""
 
     name: str
@@ -70,7 +70,7 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
-def label(values: Mapping[Axis, Any]) -> str:
+def label(values: Mapping[StudyAxis, Any]) -> str:
     """The values of a point as they are shown: of the axes that have several, or of all."""
     varied = [axis for axis in values if len(axis.values) > 1] or list(values)
     if len(varied) == 1:
@@ -78,12 +78,12 @@ def label(values: Mapping[Axis, Any]) -> str:
     return ", ".join(f"{axis.name}={text(values[axis])}" for axis in varied)
 
 
-def axes(words: Sequence[str]) -> list[Axis]:
+def axes(words: Sequence[str]) -> list[StudyAxis]:
     """The settings of `KEY=V1,V2`, `NAME` or `NAME=V1,V2`, values in YAML; a value that is repeated counts once.
 
     Raises NightjarError for values that are no YAML, and for none at all.
     """
-    varied: list[Axis] = []
+    varied: list[StudyAxis] = []
     queue = list(words)
     for word in queue:
         name, sign, listed = word.partition("=")
@@ -99,12 +99,12 @@ def axes(words: Sequence[str]) -> list[Axis]:
         if not values:
             usual = ", ".join(it for it, kind in KINDS.items() if not kind[0].endswith("="))
             raise NightjarError("no values", where, f"give KEY=A,B; published values are known of {usual}")
-        varied.append(Axis(name, key, tuple({text(value): value for value in values}.values())))
+        varied.append(StudyAxis(name, key, tuple({text(value): value for value in values}.values())))
     return varied
 
 
 def chosen(
-    graph: Graph, params: Params, varied: Sequence[Axis], benchmark: str | None, recipe: str | None
+    graph: Graph, params: Params, varied: Sequence[StudyAxis], benchmark: str | None, recipe: str | None
 ) -> System:
     """The system whose predictions are scored: the first of those that depend on all settings, trained ones before
     others. Of readers those with reranked passages come first, then those with retrieved ones.
@@ -150,7 +150,7 @@ def settings(
     graph: Graph,
     tracked_paths: Collection[str],
     params: Params,
-    values: Mapping[Axis, Any],
+    values: Mapping[StudyAxis, Any],
     system: System,
 ) -> dict[str, Any]:
     """Return the settings of a point, from its values by their axes. A path of the project that neither Git

@@ -38,7 +38,7 @@ from pipelines.run.profiles import EVERY_KEY, edited
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 from pipelines.study import results
-from pipelines.study.settings import Axis, axes, chosen, label, settings
+from pipelines.study.settings import StudyAxis, axes, chosen, label, settings
 
 if TYPE_CHECKING:
     from pipelines.serving.session import Session
@@ -65,7 +65,7 @@ class Study:
     `folder` is that of its results, and `params` the text of params.yaml.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[StudyAxis, ...]
     benchmark: str
     recipe: str
     name: str
