@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,18 @@ def _filled(path: str, text: tuple[str, str]) -> str:
 
 SETTINGS = read_yaml(ROOT / "params.yaml")
 ITEMS = _items(SETTINGS)
-BEFORE = CODE.contents(SETTINGS)
+
+
+@cache
+def _before() -> dict[str, str]:
+    """Compute the closures of the code as it is: each worker collects this file, and one runs it."""
+    return CODE.contents(SETTINGS)
 
 
 @pytest.mark.parametrize("item", sorted(ITEMS.keys() - {STAGE}))
 def test_the_code_of_a_checkpoint_has_that_of_every_dependency(item: str) -> None:
     names = [path.removeprefix("data/code/") for path in ITEMS[item] if path.startswith("data/code/")]
-    files = {path for name in names for path in json.loads(BEFORE[name])["files"]}
+    files = {path for name in names for path in json.loads(_before()[name])["files"]}
     assert files and files <= CODE.stage_files(item.partition("@")[0])
 
 
@@ -89,7 +94,7 @@ def _affected(root: Path, path: str, old: str, new: str) -> set[str]:
         if str(source.path) != path:
             code.files[module] = source
     after = code.contents(SETTINGS)
-    changed = {f"data/code/{name}" for name in after if after[name] != BEFORE.get(name)}
+    changed = {f"data/code/{name}" for name in after if after[name] != _before().get(name)}
     return {stage for stage, deps in ITEMS.items() if deps & changed}
 
 
