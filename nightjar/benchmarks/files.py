@@ -10,9 +10,8 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import question_registry
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.question_set import OTHERS, QuestionSet
+from nightjar.benchmarks.question_set import OTHERS, QuestionSet, check_settings
 from nightjar.benchmarks.readers import once, predicted_rows, read_own_references, unknown_id
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.submission import AnswerTable
@@ -85,7 +84,7 @@ def read_answers(card: QuestionSet, path: Path, questions: Sequence[Question]) -
     named like a baseline of the card, what that baseline answers to the questions of the stage questions. Of a
     leaderboard's file, tasks without references are skipped.
     """
-    baselines = card.baselines(question_registry.settings(card, {}))
+    baselines = card.baselines(check_settings(card, {}))
     if str(path) in baselines and not path.exists():
         answer = baselines[str(path)]
         asked_questions = read_questions(paths.QUESTIONS / card.name)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
 from nightjar.benchmarks.folders import OWN
 from nightjar.benchmarks.question_set import QuestionSet
-from nightjar.core.config import PARAMS_FILE, checked
-from nightjar.core.plugins import calling
 
 # Benchmarks of other packages and of task files are one class: they are loaded with their scores.
 REGISTRY = "nightjar.benchmarks.registry"
@@ -28,9 +24,3 @@ def benchmark_names() -> list[str]:
     """Return the names of all benchmarks, Nightjar's own first."""
     names: list[str] = import_module(REGISTRY).names()
     return names
-
-
-def settings(benchmark: QuestionSet, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
-    """Check the benchmark's own keys in the group `benchmarks` of the parameters."""
-    with calling(f"benchmark {benchmark.name}", "its settings cannot be checked"):
-        return checked(benchmark.Settings, dict(values), where, "benchmarks", benchmark.name)

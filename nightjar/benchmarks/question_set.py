@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
-from nightjar.core.config import Limit, Name, NoSettings, StrictModel
+from nightjar.core.config import PARAMS_FILE, Limit, Name, NoSettings, StrictModel, checked
 from nightjar.core.errors import NightjarError
+from nightjar.core.plugins import calling
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.readers import FileReaders
@@ -288,3 +289,9 @@ class QuestionSet(ABC):
 
     def _missing(self, what: str) -> NightjarError:
         return NightjarError(f"{self.name} has no {what}", "params.yaml", "use another benchmark")
+
+
+def check_settings(question_set: QuestionSet, values: Mapping[str, Any], where: object = PARAMS_FILE) -> Any:
+    """Check the benchmark's own keys in the group `benchmarks` of the parameters."""
+    with calling(f"benchmark {question_set.name}", "its settings cannot be checked"):
+        return checked(question_set.Settings, dict(values), where, "benchmarks", question_set.name)

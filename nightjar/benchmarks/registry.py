@@ -20,10 +20,10 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks import own_task, question_registry
+from nightjar.benchmarks import own_task
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.folders import OWN as OWN
-from nightjar.benchmarks.question_set import QuestionSet, overrides
+from nightjar.benchmarks.question_set import QuestionSet, check_settings, overrides
 from nightjar.core import paths, plugins
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.errors import NightjarError, did_you_mean
@@ -127,7 +127,7 @@ def check(params: Params, where: object = PARAMS_FILE) -> None:
                 f"there is a benchmark {name} already", f"{where}: benchmarks.{name}.code", fix
             )
         benchmark = load_benchmark(name)
-        question_registry.settings(benchmark, group.settings(), where)
+        check_settings(benchmark, group.settings(), where)
         _check_data(benchmark, group.data, where)
         if name not in OWN and (point := _points().get(name)):
             plugins.check_watched(point, group.code, f"benchmarks.{name}.code", where)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import question_registry, registry
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation import tasks_left_out, tasks_of
+from nightjar.benchmarks.question_set import check_settings
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, checked, read_yaml
@@ -217,7 +218,7 @@ def _name(request: EvaluationRequest, model: ResolvedModel, params: Params, benc
     name = system_name(request.model) + "_chat" * talks
     for benchmark in benchmarks:
         card = registry.load_benchmark(benchmark)
-        if name in card.baselines(question_registry.settings(card, params.benchmarks[benchmark].settings())):
+        if name in card.baselines(check_settings(card, params.benchmarks[benchmark].settings())):
             name = f"model_{name}"
     return name
 

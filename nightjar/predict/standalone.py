@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from nightjar.benchmarks import question_artifact, question_registry
-from nightjar.benchmarks.question_set import QuestionSet
+from nightjar.benchmarks import question_artifact
+from nightjar.benchmarks.question_set import QuestionSet, check_settings
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.packaged import packaged_folder
@@ -64,7 +64,7 @@ def questions_of(card: QuestionSet, params: Params) -> Iterator[Path]:
     """A folder with the artifact of the card's questions, by its name, for the block of a `with`."""
     group = params.benchmarks[card.name]
     task_source = card.task_source
-    settings = question_registry.settings(card, group.settings(), "--set")
+    settings = check_settings(card, group.settings(), "--set")
     with (
         TemporaryDirectory() as folder,
         question_artifact.opened(card, Path(group.data)) as (sources, refused),

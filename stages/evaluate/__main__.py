@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import aggregate, question_registry, registry
+from nightjar.benchmarks import aggregate, registry
 from nightjar.benchmarks.question import Question
+from nightjar.benchmarks.question_set import check_settings
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import match_rows, nothing_to_score, score
 from nightjar.core import contracts, paths
@@ -23,7 +24,7 @@ def run(stage: harness.StageRun, systems: list[str] | None = None) -> None:
     """Score `systems`; None: those of data/systems."""
     card = registry.load_benchmark(stage.item)
     group = stage.params.benchmarks[card.name]
-    settings = question_registry.settings(card, group.settings())
+    settings = check_settings(card, group.settings())
     source, out = (stage.folder / it / card.name for it in (paths.QUESTIONS, paths.SCORES))
     if group.encoder:
         card = card.with_encoder(group.encoder)

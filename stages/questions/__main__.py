@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nightjar.benchmarks import question_artifact, question_registry
+from nightjar.benchmarks.question_set import check_settings
 from nightjar.core import paths
 from stages._runtime.stage import StageRun, main
 
@@ -11,7 +12,7 @@ def run(stage: StageRun) -> None:
     card = question_registry.load_question_set(stage.item)
     group = stage.params.benchmarks[card.name]
     data, output, code = Path(group.data), paths.QUESTIONS / card.name, Path(group.code)
-    settings = question_registry.settings(card, group.settings())
+    settings = check_settings(card, group.settings())
     with question_artifact.opened(card, data, group.split) as (sources, refused):
         counts, tasks = question_artifact.write_questions(
             card,

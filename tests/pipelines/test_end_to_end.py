@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from nightjar.benchmarks import question_registry, registry
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.question_set import check_settings
 from nightjar.core import contracts, tables
 from nightjar.params import load
 from nightjar.predict.requests import write_prompts
@@ -188,7 +189,7 @@ def test_every_artifact_is_there_and_keeps_its_accounts(built: Path) -> None:
             ]
         scores = tables.read_rows(built / "data/evaluate" / name, contracts.SCORES)
         baselines = registry.load_benchmark(name).baselines(
-            question_registry.settings(registry.load_benchmark(name), params.benchmarks[name].settings())
+            check_settings(registry.load_benchmark(name), params.benchmarks[name].settings())
         )
         assert {row["system"] for row in scores} == {*baselines, *params.predict.of(name)}
     assert (built / "data/report/index.html").read_text().startswith("<!doctype html>")

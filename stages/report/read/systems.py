@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import question_registry, registry
+from nightjar.benchmarks import registry
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.question_set import Baseline
+from nightjar.benchmarks.question_set import Baseline, check_settings
 from nightjar.core import paths
 from nightjar.params import Params
 from nightjar.params.predict import PLAIN, prompting
@@ -44,7 +44,7 @@ def of(params: Params, name: str, nodes: Sequence[Node] = ()) -> Systems:
     facts = {node.item: node.details for node in nodes if node.stage == "predict"}
     promptings = {system: prompting(facts.get(f"{name}-{system}", {})) for system in params.predict.of(name)}
     card = registry.load_benchmark(name)
-    settings = question_registry.settings(card, params.benchmarks[name].settings())
+    settings = check_settings(card, params.benchmarks[name].settings())
     baselines = card.baselines(settings)
     chats = {system: how for system, how in promptings.items() if how != PLAIN}
     roles = dict.fromkeys(baselines, "baseline") | {
