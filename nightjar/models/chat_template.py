@@ -54,6 +54,11 @@ class ChatTemplate:
         if not self._tokenizer.chat_template:
             fix = "use a chat model, or leave the template out"
             raise NightjarError("its tokenizer has no chat template", folder, fix)
+        names = self._tokenizer.chat_template
+        if isinstance(names, dict) and "default" not in names:
+            what = f"its chat templates {', '.join(sorted(map(str, names)))} have no default"
+            fix = "write the text of the right one to chat_template.jinja in a copy of this folder"
+            raise NightjarError(what, folder, fix)
 
     @property
     def source(self) -> str:
@@ -72,6 +77,17 @@ class ChatTemplate:
 
     def text(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
         """The text of these messages, up to where the model's answer begins."""
+        try:
+            return self._rendered(messages, tools)
+        except NightjarError as error:
+            others = [message for message in messages if message.role != "system"]
+            if len(others) == len(messages):
+                raise
+            self._rendered(others, tools)
+            fix = "leave the system message out, or write it into the prompt"
+            raise NightjarError(f"{error.what}: it has no system role", self._folder, fix) from None
+
+    def _rendered(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
         functions = [{"type": "function", "function": one} for one in tools] or None
         fields = [("%%", "\0"), *((one, self._day.strftime(one)) for one in _FIELDS), ("\0", "%")]
         with refusing("its chat template cannot write these messages", self._folder):

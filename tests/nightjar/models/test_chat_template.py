@@ -46,6 +46,24 @@ def test_a_model_without_a_template_and_messages_that_it_refuses(folder: Path, t
         ChatTemplate(folder).text(TALK)
 
 
+def test_a_template_without_a_system_role_and_several_without_a_default_say_what_to_do(folder: Path) -> None:
+    single = folder / "chat_template.jinja"
+    single.write_text("{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}text")
+    assert ChatTemplate(folder).text(TALK[1:]) == "text"
+    with pytest.raises(NightjarError, match=r"\(no\): it has no system role; leave the system message out"):
+        ChatTemplate(folder).text(TALK)
+    single.unlink()
+    named = folder / "additional_chat_templates"
+    named.mkdir()
+    for name in ("rag", "plain"):
+        (named / f"{name}.jinja").write_text(name)
+    told = "its chat templates plain, rag have no default; write the text of the right one to chat_template.jinja"
+    with pytest.raises(NightjarError, match=told):
+        ChatTemplate(folder)
+    single.write_text("plain")
+    assert ChatTemplate(folder).text(TALK) == "plain"
+
+
 class Scripted(Model):
     """Gives the same text after every prompt."""
 
