@@ -68,7 +68,7 @@ LONGEST = (
     "pipelines/run/test_rebuild.py",
     "pipelines/run/test_shards.py",
     "bench/test_fuzz.py",
-    "stages/train/test_checkpoint.py",
+    "stages/train/test_training_state.py",
     "pipelines/graph/test_lock_file.py",
     "pipelines/run/test_run_stage.py",
 )
@@ -80,6 +80,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """On workers side by side, the longest files first, then those with the most slow tests: none is left over to run
     alone at the end.
     """
+    assert not [name for name in LONGEST if not (ROOT / "tests" / name).is_file()], (
+        "LONGEST names a file that is gone"
+    )
     if not hasattr(config, "workerinput"):
         return
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))

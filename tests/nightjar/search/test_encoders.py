@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.stages.index.test_build import write_corpus
 
 from nightjar.core.errors import NightjarError
 from nightjar.params.data import EncoderSource
@@ -19,6 +18,7 @@ from stages.base_model.prepare import make_encoder_ready
 from stages.index.passage_index import build
 from stages.retrieve.retriever import Retriever
 from tests.installed_package import install
+from tests.stages.index.test_passage_index import write_corpus
 
 CODE = """
 import zlib

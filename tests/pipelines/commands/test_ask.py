@@ -18,7 +18,7 @@ from stages.index.passage_index import build
 from tests.conftest import ROOT
 from tests.in_process import check_refusals
 from tests.scripted_model import Script, scripted
-from tests.stages.index.test_build import write_corpus
+from tests.stages.index.test_passage_index import write_corpus
 
 
 @pytest.fixture()

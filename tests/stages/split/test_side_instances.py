@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.stages.split.test_build import ALL, HEADS, head, ingested, rows_of
 
 from nightjar.core.contracts import SUPERVISED, TEST
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from stages.split.choose import choose_published
 from stages.split.split_artifact import build
+from tests.stages.split.test_split_artifact import ALL, HEADS, head, ingested, rows_of
 
 SMALL = ALL.model_copy(update={"test_instances_per_task": 5, "supervised_instances_per_task": 7})
 

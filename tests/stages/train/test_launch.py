@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.in_process import run_stage
 from tests.pipelines import forked
 from tests.stages.train.conftest import Maker
-from tests.stages.train.test_checkpoint import project, published
+from tests.stages.train.test_training_state import project, published
 from tests.tiny_models import language_model
 
 Recipes = Callable[..., Recipe]
