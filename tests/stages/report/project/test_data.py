@@ -76,7 +76,7 @@ def test_long_tails_are_folded_and_nothing_is_lost() -> None:
 
 def test_bars_are_as_long_as_their_counts() -> None:
     plot = kinds.bars("x", "x", [("a", 40, 100), ("b", 10, 100), ("c", 0, 25)])
-    ends = [[row["x2"] for mark in panel.marks for row in mark.rows] for panel in plot.panels]
+    ends = [[mark.x[1] for mark in panel.marks] for panel in plot.panels]
     assert ends == [[40, 10, 0], [100, 100, 25]]
 
 
