@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import paths
@@ -33,11 +33,9 @@ from pipelines.process import lock
 from pipelines.project.git import baseline
 from pipelines.project.names import new_name
 from pipelines.project.notify import notify
+from pipelines.run.context import RunContext
 from pipelines.run.report import scores_page
 from pipelines.run.results import End
-
-if TYPE_CHECKING:
-    from pipelines.serving.session import Session
 
 Rows = list[dict[str, Any]]
 
@@ -58,20 +56,20 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
 
 
-def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due: datetime | None) -> End:
+def night(context: RunContext, pull: bool, jobs: int, wait: bool, accept: bool, due: datetime | None) -> End:
     """Evaluate every benchmark again: see flows.nightly. A command that holds the nightly's lock, and has prepared the
     ledger, gives the graph that it read, the settings and an Outcome to fill, as `prepared`. `due` is when the schedule
     wanted the night.
 
     The end is `completed` if no score is worse than in earlier runs. Raises NightjarError for wrong input.
     """
-    root, stop = session.root, session.stop
+    root, stop = context.root, context.stop
     # Before the lock is taken, which records this start.
     if due and (later := superseded(root, due)):
         return End("skipped", later)
     with contextlib.ExitStack() as held:
-        if session.prepared is not None:
-            graph_before, settings, outcome = session.prepared
+        if context.prepared is not None:
+            graph_before, settings, outcome = context.prepared
         else:
             held.enter_context(
                 lock.locked(root, paths.NIGHTLY_LOCK, "a nightly", False, stop, lock.WAIT_SERVED)
@@ -80,12 +78,12 @@ def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due
             ledgers.prepare(root / settings.ledger)
             graph_before, outcome = graphs.read(root), Outcome()
         graph, started, name = selected(graph_before, settings.stages), datetime.now(UTC), new_name()
-        session.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
+        context.name(f"{counted_as(len(graph.stages), 'stage')} of {name}")
         try:
             with lock.rebuild_lock(root, wait, stop):  # dvc.lock as it is between rebuilds
                 reference = _ready(root / settings.ledger, outcome)
                 scratch = held.enter_context(Scratch(root, baseline(root)))
-            night = Night(graph, graph_before, scratch.path, root / paths.LOGS / name, session)
+            night = Night(graph, graph_before, scratch.path, root / paths.LOGS / name, context)
             facts = nightly_facts.at_start(scratch.path, scratch.start)
             facts |= {"run": name, "started": started, "accepted": accept}
             facts |= {"against": None, "stages": {}}
@@ -98,7 +96,7 @@ def night(session: Session, pull: bool, jobs: int, wait: bool, accept: bool, due
             rows = outcome.scores, outcome.instances, outcome.verdicts
             outcome.aside = ledgers.append_or_aside(root, root / settings.ledger, facts, *rows)
             # Before the clone is removed, which may fail.
-            return _report(outcome, session)
+            return _report(outcome, context)
         except (Cancelled, lock.WaitStopped):
             return End("cancelled", "stopped; nothing was added to the ledger")
 
@@ -158,21 +156,21 @@ def _evaluate(
     }
 
 
-def _report(outcome: Outcome, session: Session) -> End:
+def _report(outcome: Outcome, context: RunContext) -> End:
     facts = outcome.facts
     for line in outcome.warnings:
-        session.log(f"ledger: {line}", "warning")
+        context.log(f"ledger: {line}", "warning")
     message = "; ".join(filter(None, [facts["message"], str(outcome.aside or "")]))
     well = facts["state"] == "good" and outcome.aside is None
     if not well:
         kind = "failed" if facts["state"] == "good" else facts["state"]
         event = {"kind": f"nightly {kind}", "run": facts["run"], "ended": facts["ended"].isoformat()}
         cells = [row for row in outcome.verdicts if row["verdict"] == "worse"]
-        notify(session.root, event | {"message": message, "worse": cells})
+        notify(context.root, event | {"message": message, "worse": cells})
     tables = (ScoreTable(rows).overall() for rows in (outcome.scores, outcome.earlier))
-    lines = scores_page(session, *tables)
+    lines = scores_page(context, *tables)
     page = "\n".join([*lines, nightly_text.markdown(facts, outcome.verdicts)])
-    session.artifact("markdown", "nightly", page, facts["message"][:500])
+    context.artifact("markdown", "nightly", page, facts["message"][:500])
     return End("completed" if well else "failed", message)
 
 

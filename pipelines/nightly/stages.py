@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from pipelines.graph.graph import Graph
 from pipelines.project.names import StageName
 from pipelines.run.clone import Clone
+from pipelines.run.context import RunContext
 from pipelines.run.results import Result
 from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
-
-if TYPE_CHECKING:
-    from pipelines.serving.session import Session
 
 TAKE = "take model and data"
 
@@ -40,7 +37,7 @@ class Night:
     project_graph: Graph
     work: Path
     logs: Path
-    session: Session
+    context: RunContext
 
 
 class Cancelled(Exception):
@@ -77,8 +74,8 @@ def take(night: Night, pull: bool) -> None:
     if not absent:
         return
     command = "pull" if pull else "checkout"
-    night.session.listen(Result(TAKE, "running", why=f"dvc {command}"))
-    done = dvc([command, "--", *absent], night.work, night.logs / f"{command}.log", night.session.stop)
+    night.context.listen(Result(TAKE, "running", why=f"dvc {command}"))
+    done = dvc([command, "--", *absent], night.work, night.logs / f"{command}.log", night.context.stop)
     missing = [path for path in absent if not (night.work / path).exists()]
     fault = None
     # The message of DVC is long, and often begins with a file of the cache.
@@ -88,9 +85,9 @@ def take(night: Night, pull: bool) -> None:
         fault = NightjarError(what, missing[0], "nightjar rebuild, dvc pull or dvc commit adds it")
     elif done.state == "failed":
         fault = NightjarError(done.error, f"dvc {command}", "run `nightjar rebuild`, or give --pull")
-    state = "stopped" if night.session.stop.is_set() else "failed" if fault else "ran"
-    night.session.listen(Result(TAKE, state, done.seconds, f"{len(absent)} paths", str(fault or "stopped")))
-    if night.session.stop.is_set():
+    state = "stopped" if night.context.stop.is_set() else "failed" if fault else "ran"
+    night.context.listen(Result(TAKE, state, done.seconds, f"{len(absent)} paths", str(fault or "stopped")))
+    if night.context.stop.is_set():
         raise Cancelled
     if fault:
         raise fault
@@ -101,12 +98,12 @@ def run_stages(night: Night, jobs: int) -> Mapping[str, Result]:
 
     Raises Cancelled, and NightjarError if one fails.
     """
-    session, graph = night.session, night.graph
+    context, graph = night.context, night.graph
     with Stages(night.work) as stages:
         run = Run(
-            graph, stages, night.logs, session.listen, session.stop, jobs, False, night.work, force=True
+            graph, stages, night.logs, context.listen, context.stop, jobs, False, night.work, force=True
         )
-        results = session.stages(run)
+        results = context.stages(run)
     if run.cancelled:
         raise Cancelled
     if bad := [result for result in results.values() if result.state == "failed"]:

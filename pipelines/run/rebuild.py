@@ -9,7 +9,6 @@ import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nightjar.core import paths
 from nightjar.core.display import counted_as
@@ -18,13 +17,11 @@ from pipelines.graph.graph import Graph
 from pipelines.process import lock
 from pipelines.project.names import new_name
 from pipelines.run import checks
+from pipelines.run.context import RunContext
 from pipelines.run.report import Artifacts, report_stages
 from pipelines.run.results import End, Result, listeners
 from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
-
-if TYPE_CHECKING:
-    from pipelines.serving.session import Session
 
 # The longest reason in the name of a run, in characters.
 REASON = 60
@@ -32,30 +29,30 @@ REASON = 60
 
 @contextlib.contextmanager
 def begun(
-    session: Session, targets: Collection[str], jobs: int | None, wait: bool, keep_going: bool
+    context: RunContext, targets: Collection[str], jobs: int | None, wait: bool, keep_going: bool
 ) -> Iterator[Run]:
-    """A rebuild of what `targets` need, under the rebuild lock: the block runs its stages. Sets the end of `session`.
+    """A rebuild of what `targets` need, under the rebuild lock: the block runs its stages. Sets the end of `context`.
 
     A command that holds the lock gives the graph that it read as `prepared`. Raises NightjarError for a bad parameter,
     before any stage starts.
     """
-    root, stop = session.root, session.stop
+    root, stop = context.root, context.stop
     with contextlib.ExitStack() as held:
-        if session.prepared is None:
+        if context.prepared is None:
             held.enter_context(lock.rebuild_lock(root, wait, stop, lock.WAIT_SERVED))
-        project_graph = session.prepared or graphs.read(root)
+        project_graph = context.prepared or graphs.read(root)
         stages = held.enter_context(Stages(root))
-        graph, artifacts = project_graph.only(targets), Artifacts(project_graph, session)
+        graph, artifacts = project_graph.only(targets), Artifacts(project_graph, context)
         logs = root / paths.LOGS / new_name()
-        listen = listeners(session.listen, artifacts.add)
+        listen = listeners(context.listen, artifacts.add)
         run = Run(graph, stages, logs, listen, stop, jobs, keep_going)
-        session.name(name(graph))
+        context.name(name(graph))
         if what := graph.blocked():  # a rebuild on the terminal was refused before
-            session.log(what, "warning")
+            context.log(what, "warning")
         yield run
         _bring_back(project_graph, run.results, logs, stop)
         artifacts.report(graph, run.results)
-        session.run_end = End.of(run.results.values(), run.cancelled)
+        context.run_end = End.of(run.results.values(), run.cancelled)
 
 
 def name(graph: Graph) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import paths
@@ -13,10 +13,8 @@ from pipelines.graph.graph import Graph, Stage
 from pipelines.history import scores
 from pipelines.project.text import table
 from pipelines.run import checks
+from pipelines.run.context import RunContext
 from pipelines.run.results import GOOD, Result
-
-if TYPE_CHECKING:
-    from pipelines.serving.session import Session
 
 HEADLINE = paths.REPORT / "headline.txt"
 REPORT = paths.REPORT / "index.html"
@@ -61,19 +59,19 @@ REPORT_PATH = "/report/"
 COUNTS = {"rows_in": "rows in", "rows_out": "rows out", "rows_rejected": "rejected"}
 
 
-def scores_page(session: Session, table: ScoreTable, earlier: ScoreTable) -> list[str]:
+def scores_page(context: RunContext, table: ScoreTable, earlier: ScoreTable) -> list[str]:
     """Return what the page of a run begins with: the link to the report, and the scores with their change."""
     lines = []
-    if (session.root / REPORT).is_file():
-        lines += [f"[The report]({session.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
+    if (context.root / REPORT).is_file():
+        lines += [f"[The report]({context.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
     return [*lines, *scores.page(table, earlier.rows)]
 
 
 class Artifacts:
     """Adds the artifacts of a rebuild to its flow run; `graph` is the whole graph before it."""
 
-    def __init__(self, graph: Graph, session: Session) -> None:
-        self._graph, self._session = graph, session
+    def __init__(self, graph: Graph, context: RunContext) -> None:
+        self._graph, self._context = graph, context
         self._earlier = self._scores(graph.stages.values())
 
     def add(self, result: Result) -> None:
@@ -83,24 +81,24 @@ class Artifacts:
 
             about = f"What the checks of **{result.stage}** found, with up to {MOST_ROWS} rows each"
             key = re.sub(r"[^a-z0-9]+", "-", f"check-{result.stage.lower()}").strip("-")
-            self._session.artifact("table", key, list(result.findings), about)
+            self._context.artifact("table", key, list(result.findings), about)
 
     def report(self, graph: Graph, results: Mapping[str, Result]) -> None:
         """Add the page of the run: the scores of the stages of `graph` that are good, and the state of every stage."""
         good = [it for name, it in graph.stages.items() if name not in results or results[name].state in GOOD]
         # After a stop time is short, and the rebuild that resumes shows them.
-        score_table = ScoreTable([]) if self._session.stop.is_set() else self._scores(good)
+        score_table = ScoreTable([]) if self._context.stop.is_set() else self._scores(good)
         reason = stale(self._graph, results.values())
-        lines = [*scores_page(self._session, score_table, self._earlier), reason, "", "### Stages", ""]
+        lines = [*scores_page(self._context, score_table, self._earlier), reason, "", "### Stages", ""]
         lines += table([self._row(result) for result in results.values()])
         about = "The scores after the rebuild, their change, and the state of every stage"
-        self._session.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
+        self._context.artifact("markdown", "rebuild", "\n".join(lines) + "\n", about)
 
     def _scores(self, stages: Iterable[Stage]) -> ScoreTable:
         try:
             return scores.read_scores(self._graph.root, stages)
         except Exception as error:  # a broken table is an error of the checks
-            self._session.log(f"no scores: {error}", "warning")
+            self._context.log(f"no scores: {error}", "warning")
             return ScoreTable([])
 
     def _row(self, result: Result) -> dict[str, str]:

@@ -18,7 +18,7 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.core import paths
@@ -34,14 +34,12 @@ from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
 from pipelines.run.clone import Clone, remove, saved
+from pipelines.run.context import RunContext
 from pipelines.run.profiles import EVERY_KEY, edited
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
 from pipelines.study import results
 from pipelines.study.settings import StudyAxis, axes, chosen, label, settings
-
-if TYPE_CHECKING:
-    from pipelines.serving.session import Session
 
 
 @dataclass(frozen=True)
@@ -231,7 +229,7 @@ def _check_inputs(clone: Clone, study: Study, point: Point) -> None:
 
 
 def run_study(
-    session: Session,
+    context: RunContext,
     settings: Sequence[str],
     benchmark: str | None,
     recipe: str | None,
@@ -242,16 +240,16 @@ def run_study(
 
     Raises NightjarError for a setting that is not available.
     """
-    study, say, results_of_study = session.prepared or (
-        plan(session.root, settings, benchmark, recipe),
-        session.log,
+    study, say, results_of_study = context.prepared or (
+        plan(context.root, settings, benchmark, recipe),
+        context.log,
         dict[str, Any](),
     )
-    session.name(f"{counted_as(len(study.points), 'point')} of {' '.join(settings)}")
-    failed = run(session.root, study, say, session.stages, session.stop, wait)
-    if session.stop.is_set():
+    context.name(f"{counted_as(len(study.points), 'point')} of {' '.join(settings)}")
+    failed = run(context.root, study, say, context.stages, context.stop, wait)
+    if context.stop.is_set():
         return End("cancelled", "stopped; the points that are done are kept")
-    results_of_study.update(finish(session.root, study, failed))
+    results_of_study.update(finish(context.root, study, failed))
     done = len(study.points) - len(failed)
     return End(
         "failed" if failed else "completed", f"{done} of {counted_as(len(study.points), 'point')} done"
