@@ -17,7 +17,7 @@ from nightjar.params.drivers import Nightly
 from pipelines.commands import show
 from pipelines.commands.console import say, say_table, say_text
 from pipelines.commands.flow_run import flow_run
-from pipelines.commands.options import CommandResult, as_json_option, printed
+from pipelines.commands.options import FILE, TEXT, CommandResult, as_json_option, printed
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import text
@@ -153,16 +153,48 @@ def _print_run(facts: dict[str, Any]) -> None:
         _groups(text.groups(facts["verdicts"], facts.get("benchmark")))
 
 
+def _print_entry(entry: dict[str, Any]) -> None:
+    _groups(text.groups(entry["verdicts"]))
+    counts = text.counts(entry["verdicts"], compared=entry["against"] is not None)
+    say(f"{entry['entry']} is in the ledger: {entry['state']}; {counts}")
+
+
+def _add(source: Path | None, name: str | None, accept: bool) -> CommandResult:
+    """Add a run of another harness; returns its name in the ledger, its state and its verdicts."""
+    if source is None:
+        raise click.UsageError("add needs a run: nightjar ledger add RUN")
+    from pipelines.nightly import harness_entry
+
+    facts = harness_entry.add(Path.cwd(), source, name, accept, Nightly.load())
+    entry = {"entry": facts["run"]} | {it: facts[it] for it in ("state", "message", "against", "verdicts")}
+    return CommandResult(entry, _print_entry, status=int(entry["state"] == "worse"))
+
+
 @click.command()
 @click.argument("run", required=False)
+@click.argument("source", required=False, type=FILE)
+@click.option("--name", type=TEXT, help="With add: the name of the system; else that of the model.")
+@click.option(
+    "--accept", is_flag=True, help="With add: compare later runs with this one, even if it is worse."
+)
 @click.option("--benchmark", metavar="NAME", help="With RUN: all verdicts on this benchmark.")
 @click.option("--check", is_flag=True, help="Name every file that is missing or cannot be read.")
 @printed()
-def ledger(run: str | None, benchmark: str | None, check: bool) -> CommandResult:
+def ledger(
+    run: str | None,
+    source: Path | None,
+    name: str | None,
+    accept: bool,
+    benchmark: str | None,
+    check: bool,
+) -> CommandResult:
     """The nightly runs; with RUN (its name, the end of it, or `last`) how many of its scores changed, and which.
 
     The ledger is the folder `nightly.ledger` of params.yaml. Its entries are never rewritten. The exit
     status is 1 if --check finds damage.
+
+    `ledger add RUN` adds a run of another harness (docs/harnesses.md), compares it with the last good one of
+    the same tasks and system, and ends with 1 if a score is worse.
 
     \b
     Example:
@@ -170,7 +202,12 @@ def ledger(run: str | None, benchmark: str | None, check: bool) -> CommandResult
       nightjar ledger last
       nightjar ledger last --benchmark supernatinst
       nightjar ledger --check
+      nightjar ledger add results/mine --name nightly_model
     """
+    if run == "add" and not (benchmark or check):
+        return _add(source, name, accept)
+    if source is not None or name is not None or accept:
+        raise click.UsageError("a path, --name and --accept go with add: nightjar ledger add RUN")
     if (run is not None and check) or (benchmark is not None and run is None):
         raise click.UsageError("RUN and --check exclude one another; --benchmark goes with RUN")
     folder = Path.cwd() / Nightly.load().ledger

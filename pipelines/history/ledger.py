@@ -36,6 +36,8 @@ TABLES: Mapping[str, Table] = {
     "instances.parquet": contracts.LEDGER_INSTANCES,
     "verdicts.parquet": contracts.LEDGER_VERDICTS,
 }
+# The key among the stages of an entry whose run another harness made; nights are not compared with it.
+HARNESS = "harness"
 JSON = ("parameters", "versions", "hardware", "stages", "files")
 _OBJECT = TypeAdapter(dict[str, Any])
 _PROBE_BYTES = 1 << 20

@@ -110,9 +110,11 @@ def _ready(ledger: Path, outcome: Outcome) -> Reference | None:
 
 
 def _references(ledger: Path, warn: ledgers.Warn) -> Iterator[Reference]:
-    """The good runs of the ledger, the latest first; none if it cannot be read."""
+    """The good nights of the ledger, the latest first; none if it cannot be read."""
     try:
         for facts in ledgers.good(ledger, warn):
+            if ledgers.HARNESS in facts["stages"]:
+                continue
             yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
     except (NightjarError, OSError) as error:
         warn(str(error))

@@ -34,22 +34,24 @@ def verdicts(
     instances: Rows,
     reference: Reference | None,
     earlier: Iterable[Reference] = (),
+    measures_of: verdict.Measures | None = None,
 ) -> Rows:
     """Rows of LEDGER_VERDICTS for a night with these facts and rows of LEDGER_INSTANCES.
 
     `reference` is the last good run; a sample of another size is compared on the questions of both. `earlier` are
     the good runs, the latest first: a score that fell slowly over them is worse as well. Raises NightjarError for a
-    benchmark whose card cannot be loaded.
+    benchmark whose card cannot be loaded. `measures_of` gives the metrics of a benchmark, in place of `measures`.
     """
-    now = verdict.cells(instances, measures)
+    measures_of = measures_of or measures
+    now = verdict.cells(instances, measures_of)
     if reference is None:
         return judge_all(now, {}, dict.fromkeys(now, "there is no earlier good run"), settings.alpha)
     ours, theirs = _same_questions(facts, instances, reference)
-    present, before = verdict.cells(ours, measures), verdict.cells(theirs, measures)
+    present, before = verdict.cells(ours, measures_of), verdict.cells(theirs, measures_of)
     differences = {cell: _differs(facts, reference, cell) for cell in present.keys() & before.keys()}
     other_evaluations = {cell: reason for cell, reason in differences.items() if reason}
     rows = judge_all(present, before, other_evaluations, settings.alpha)
-    declines = _declines(now, facts, earlier, settings.alpha)
+    declines = _declines(now, facts, earlier, settings.alpha, measures_of)
     for row in rows:
         cell = verdict.Cell(*(row[name] for name in verdict.Cell._fields))
         if row["verdict"] == "unchanged" and cell in declines:
@@ -76,6 +78,7 @@ def _declines(
     facts: Mapping[str, Any],
     earlier: Iterable[Reference],
     alpha: float,
+    measures_of: verdict.Measures,
 ) -> dict[verdict.Cell, str]:
     """The cells that have declined over the last nights, and since when and by how much: single scores, and the means
     of tasks.
@@ -87,7 +90,7 @@ def _declines(
     for run in itertools.islice(earlier, declines.MOST - 1):
         comparable = {
             cell: before.values
-            for cell, before in verdict.cells(run.instances, measures).items()
+            for cell, before in verdict.cells(run.instances, measures_of).items()
             if not isinstance(verdict.pair(now.get(cell), before), str) and not _differs(facts, run, cell)
         }
         names.insert(0, run.facts["run"])

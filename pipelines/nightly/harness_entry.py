@@ -1,0 +1,176 @@
+"""A run of another harness as an entry of the ledger, with verdicts and declines like those of a night.
+
+Such entries are compared with one another alone: a task is a benchmark, a filter a track, and the model a system. The
+nightly of the project passes them over (`is_harness`).
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nightjar.benchmarks import registry
+from nightjar.benchmarks.aggregate import interval
+from nightjar.core.errors import NightjarError
+from nightjar.core.identity import digest
+from nightjar.harness import HarnessRun
+from nightjar.harness.evaluation_folders import NAME as EVALUATION
+from nightjar.harness.harness_metrics import metrics_of
+from nightjar.harness.run_reader import read_run
+from nightjar.params.drivers import Nightly
+from nightjar.statistics import Bootstrap, Metric, verdict
+from pipelines.history import ledger as ledgers
+from pipelines.nightly import text, verdicts
+from pipelines.nightly.verdicts import Reference
+from pipelines.project.git import try_git
+from pipelines.project.names import LOCK_FILE, new_name
+
+Rows = list[dict[str, Any]]
+
+
+def is_harness(facts: Mapping[str, Any]) -> bool:
+    """Return true for the facts of an entry that `add` made."""
+    return ledgers.HARNESS in facts["stages"]
+
+
+def add(root: Path, source: Path, name: str | None, accept: bool, settings: Nightly) -> dict[str, Any]:
+    """Add the run at `source` to the ledger of the project at `root`; returns the facts of the entry and its verdicts.
+
+    `name` is its system in place of the model's name. It is compared with the last good entry that has a score of the
+    same task and system. Raises NightjarError as `read_run` does, and for a run that is in the ledger already.
+    """
+    ledger = root / settings.ledger
+    ledgers.prepare(ledger)
+    run = read_run(source)
+    system = name or run.model
+    instances = instance_rows(run, system)
+    facts = _facts(root, run, instances) | {"accepted": accept, "against": None}
+    cells = {(row["benchmark"], row["system"]) for row in instances}
+    earlier = [it for it in _references(ledger) if _shares(it, cells)]
+    for entry in filter(is_harness, ledgers.entries(ledger)):
+        if entry["stages"][ledgers.HARNESS].get("sha256") == facts["stages"][ledgers.HARNESS]["sha256"]:
+            raise NightjarError(f"the ledger has this run, as {entry['run']}", source, "add another run")
+    reference = earlier[0] if earlier else None
+
+    def measures(benchmark: str, parts: Collection[str]) -> Sequence[Metric]:
+        if run.harness == EVALUATION and benchmark in registry.names():
+            return verdicts.measures(benchmark, parts)
+        return metrics_of(parts, _fractions(instances, benchmark), run.higher_is_better)
+
+    judged = verdicts.verdicts(settings, facts, instances, reference, earlier, measures)
+    worse = any(row["verdict"] == "worse" for row in judged)
+    facts |= {
+        "state": "worse" if worse and not accept else "good",
+        "message": ("accepted: " if accept else "") + text.message(judged, reference and reference.facts),
+        "against": reference.facts["run"] if reference else None,
+    }
+    scores = _score_rows(verdict.cells(instances, measures))
+    ledgers.check_rows(scores, instances)
+    ledgers.append(ledger, facts, scores, instances, judged)
+    return facts | {"verdicts": judged}
+
+
+def instance_rows(run: HarnessRun, system: str) -> Rows:
+    """Return rows of LEDGER_INSTANCES; the repeats of a document (epochs) are averaged."""
+    if run.harness != EVALUATION:
+        for task in sorted({subject.task for subject in run.samples}):
+            if task in registry.names():
+                what = f"the task {task} has the name of a benchmark of Nightjar"
+                raise NightjarError(what, run.source, "rename the task of the harness")
+    rows: Rows = []
+    for subject, samples in run.samples.items():
+        values: dict[tuple[str, str], list[float]] = {}
+        contents: dict[str, set[str]] = {}
+        for sample in samples:
+            contents.setdefault(sample.id, set()).add(f"{sample.repeat} {sample.content}")
+            for part, value in sample.values.items():
+                values.setdefault((sample.id, part), []).append(value)
+        digests = {id: digest({"parts": sorted(parts)})[:16] for id, parts in contents.items()}
+        rows += [
+            {
+                "benchmark": subject.task,
+                "system": system,
+                "track": subject.filter,
+                "metric": part,
+                "task_id": subject.filter,
+                "id": id,
+                "content": digests[id],
+                "value": float(np.mean(repeats)),
+            }
+            for (id, part), repeats in values.items()
+        ]
+    if not rows:
+        raise NightjarError("the run has no number of a document", run.source, "add a run with scores")
+    return rows
+
+
+def _fractions(instances: Rows, benchmark: str) -> set[str]:
+    """Return the parts of a task whose values are all from 0 to 1."""
+    outside = {
+        row["metric"] for row in instances if row["benchmark"] == benchmark and not 0 <= row["value"] <= 1
+    }
+    return {row["metric"] for row in instances if row["benchmark"] == benchmark} - outside
+
+
+def _score_rows(cells: Mapping[verdict.Cell, verdict.Scored]) -> Rows:
+    """Return rows of LEDGER_SCORES, each with its interval."""
+    rows = []
+    for cell, scored in cells.items():
+        low, high = interval(scored.measure, scored.values, Bootstrap())
+        names = {**cell._asdict(), "level": "overall", "name": "overall"}
+        rows.append(names | {"n": len(scored.ids), "value": scored.value, "low": low, "high": high})
+    return rows
+
+
+def _references(ledger: Path) -> Iterable[Reference]:
+    """Yield the good entries of other harnesses, the latest first."""
+    for facts in filter(is_harness, ledgers.good(ledger)):
+        yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+
+
+def _shares(reference: Reference, cells: Collection[tuple[str, str]]) -> bool:
+    """Return true if an entry has a score of one of these tasks and systems."""
+    return any((row["benchmark"], row["system"]) in cells for row in reference.instances)
+
+
+def _facts(root: Path, run: HarnessRun, instances: Rows) -> dict[str, Any]:
+    """Return the columns of LEDGER_RUN that are known before the verdicts; the machine of the run is not known."""
+    lock = root / LOCK_FILE
+    files = [it for it in run.source.rglob("*") if it.is_file()] if run.source.is_dir() else [run.source]
+    written = datetime.fromtimestamp(int(max(it.stat().st_mtime for it in files)), UTC)
+    tasks = sorted({subject.task for subject in run.samples})
+    stages: dict[str, Any] = {
+        ledgers.HARNESS: {
+            "name": run.harness,
+            "source": str(run.source),
+            "sha256": digest({"instances": instances}),
+        }
+    }
+    for task in tasks:
+        stages[f"evaluate@{task}"] = {
+            "params": {},
+            "benchmarks": [task],
+            "card": run.versions.get(task),
+            "seconds": 0.0,
+        }
+    return {
+        "run": new_name(),
+        "started": written,
+        "ended": written,
+        "commit": (try_git(root, "rev-parse", "HEAD") or "").strip(),
+        "changed": [],
+        "lock_sha256": sha256(lock.read_bytes() if lock.is_file() else b"").hexdigest(),
+        "parameters": {},
+        "parameters_sha256": sha256(b"{}").hexdigest(),
+        "seed": None,
+        "versions": {"python": platform.python_version(), "nightjar": metadata.version("nightjar")},
+        "hardware": {},
+        "stages": stages,
+    }
