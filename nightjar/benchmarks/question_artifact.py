@@ -33,15 +33,13 @@ def rows_of(
     An id that occurs twice is refused. `encodings`: pattern of a file's path in the folder to its encoding. Raises
     NightjarError if there is no such folder or file, or the benchmark reads no files of its own or takes no encodings.
     """
-    if not benchmark.loads_files:
-        raise NightjarError(
-            f"{benchmark.name} has no files of its own", path, "ingest the dataset it is made of"
-        )
     refused = None
     for nested in (False, True):
         with _folder(benchmark, path, nested) as folder:
-            rows = iter(benchmark.load_encoded(folder, encodings) if encodings else benchmark.load(folder))
             try:
+                rows = iter(
+                    benchmark.load_encoded(folder, encodings) if encodings else benchmark.load(folder)
+                )
                 first = [row for row in [next(rows, None)] if row]
             except NightjarError as error:
                 error.where = error.where.replace(str(folder), str(path))

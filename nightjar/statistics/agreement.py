@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
-from nightjar.core.errors import NightjarError
-
 
 def raw_agreement(items: Sequence[Sequence[str]]) -> float | None:
     """Share of the pairs of judges that gave an item the same label, as a mean over items with two judges or more.
@@ -50,9 +48,6 @@ def blanc(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None
     both, 1.0 for equal clusterings. If neither clustering has links, or neither has non-links, it is the F1 of the
     other kind; a kind that only one of them has has F1 0. None for fewer than two items.
     """
-    if len(first) != len(second):
-        what = f"clusterings of {len(first)} and {len(second)} items"
-        raise NightjarError(what, "blanc", "give the cluster of every item in both")
     cells = Counter(zip(first, second, strict=True))
     pairs = _pairs([len(first)])
     if not pairs:

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nightjar.core.errors import NightjarError
 from nightjar.statistics.bootstrap import Bootstrap
 from nightjar.statistics.metric import Metric, scaled
 from nightjar.statistics.resample import as_rows
@@ -76,9 +75,6 @@ def contrast_p(
     runs, and of `samples` x runs x terms.
     """
     rows = [as_rows(run) for run in runs]
-    if len({run.shape for run in rows}) > 1:
-        what = f"arrays of shapes {' and '.join(str(run.shape) for run in rows)}"
-        raise NightjarError(what, "systems", "give the parts of the same instances")
     stacked, scale = np.stack(rows), 1.0
     if statistic is mean:
         forward = contrast(weights, rows)

@@ -110,8 +110,6 @@ def test_ends_of_permutation() -> None:
     losses = np.column_stack([np.linspace(1, 9, 60), np.full(60, 5)])
     assert permutation_p(perplexity, losses, losses, rng()) == 1.0
     assert permutation_p(perplexity, losses, losses + np.array([3.0, 0.0]), rng(), samples=999) == 1 / 9991
-    with pytest.raises(NightjarError, match="shapes"):
-        permutation_p(perplexity, losses, losses[1:], rng())
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
