@@ -25,13 +25,13 @@ LONGEST = 600
 INPUT = "{input}"
 # The module and the arguments of each benchmark.
 BENCHMARKS: dict[str, Sequence[str]] = {
-    "ingest": ("bench.ingest", "--input", INPUT, "--repeats", "3"),
-    "rouge": ("bench.score", "--input", INPUT, "--pairs", "50000"),
-    "search lexical": ("bench.search", "lexical", "--tasks", INPUT),
-    "search encode": ("bench.search", "encode", "--tasks", INPUT, "--count", "200"),
-    "search exact": ("bench.search", "exact"),
+    "ingest": ("bench.ingest_speed", "--input", INPUT, "--repeats", "3"),
+    "rouge": ("bench.score_speed", "--input", INPUT, "--pairs", "50000"),
+    "search lexical": ("bench.search_speed", "lexical", "--tasks", INPUT),
+    "search encode": ("bench.search_speed", "encode", "--tasks", INPUT, "--count", "200"),
+    "search exact": ("bench.search_speed", "exact"),
     "rerank": ("bench.rerank", "--texts", "30"),
-    "decode": ("bench.decode", "--prompts", "60"),
+    "decode": ("bench.decode_speed", "--prompts", "60"),
     "neighbours": ("bench.neighbours",),
     "lm-eval": ("bench.lm_eval", "--questions", "24", "--tasks", "choices", "problems"),
     "siblings": ("bench.siblings",),

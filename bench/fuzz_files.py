@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 from bench.harness import ROOT
 from bench.mutate import FuzzedReader, mutate_bytes, mutate_json, mutate_lines, mutate_parquet, mutate_yaml
 from nightjar import params
-from nightjar.benchmarks import evaluation, files
+from nightjar.benchmarks import answers_and_references, evaluation_folder
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.registry import load_benchmark
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import contracts, json_text, tables
 from nightjar.core.errors import NightjarError
-from nightjar.judge import files as judge_files
+from nightjar.judge import judge_files
 from nightjar.judge import sets as judge_sets
 from nightjar.params.drivers import Nightly
 from nightjar.tools import calculator, syntax
-from nightjar.tools.registry import call_text
+from nightjar.tools.tool_registry import call_text
 from pipelines.history import ledger
 from pipelines.nightly import facts as nightly_facts
 from pipelines.nightly.run import superseded
@@ -156,13 +156,13 @@ def _corpus(path: Path) -> None:
 
 
 def _predictions(path: Path) -> None:
-    answers = files.read_answers(load_benchmark("supernatinst"), path, QUESTIONS)
+    answers = answers_and_references.read_answers(load_benchmark("supernatinst"), path, QUESTIONS)
     if not all(isinstance(text, str) and text.encode() is not None for [text] in filter(None, answers)):
         raise AssertionError("a prediction is no text")
 
 
 def _references(path: Path) -> None:
-    for question in files.read_references(load_benchmark("supernatinst"), path):
+    for question in answers_and_references.read_references(load_benchmark("supernatinst"), path):
         json.dumps(question.row(), default=str, ensure_ascii=False).encode()
 
 
@@ -245,9 +245,11 @@ def _records(path: Path) -> None:
 def _evaluation(path: Path) -> None:
     """Read an evaluation as a comparison, a report and a run that resumes do."""
     (path.parent / "data/predict/supernatinst/mine").mkdir(parents=True, exist_ok=True)
-    record = evaluation.read(path.parent)
-    evaluation.predictions(path.parent, "supernatinst").relative_to(path.parent / "data/predict/supernatinst")
-    for name in (record.identity, record.name, *evaluation.left_out(path.parent)):
+    record = evaluation_folder.read(path.parent)
+    evaluation_folder.predictions(path.parent, "supernatinst").relative_to(
+        path.parent / "data/predict/supernatinst"
+    )
+    for name in (record.identity, record.name, *evaluation_folder.left_out(path.parent)):
         name.encode()
 
 

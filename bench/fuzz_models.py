@@ -29,7 +29,7 @@ from nightjar.models.reader import encode_inputs
 from nightjar.models.reader import load as load_reader
 from nightjar.models.servers.completion_server import MOST_TOKENS, Address, CompletionServer
 from nightjar.models.servers.http_client import RequestLimits
-from nightjar.params.data import PinnedSource
+from nightjar.params.inputs import PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.text_decode import WrittenText, answer

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.decode import CORPUS
+from bench.decode_speed import CORPUS
 from bench.harness import MODEL, NIGHTJAR, ROOT, options, report
 
 RELEASE = "lm_eval==0.4.13"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.source_rows import InvalidRow
 from nightjar.benchmarks.tool_use.formats import before_mask
 
 

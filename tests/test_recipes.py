@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from nightjar.params import profiles
+from nightjar.params import profile_values
 from stages._runtime.closure import Code
 from tests.conftest import ROOT
 
@@ -50,7 +50,7 @@ class WordList(Tool):
 ''',
     ),
     Edit(
-        "nightjar/tools/registry.py",
+        "nightjar/tools/tool_registry.py",
         ':MachineTranslation",\n',
         ':MachineTranslation",\n    "word_list": "nightjar.tools.word_list:WordList",\n',
     ),
@@ -70,7 +70,7 @@ class WordList(Tool):
         f'''"""Calls of the tool."""
 
 from nightjar.tools import Call, make, names, syntax
-from nightjar.tools.registry import call_text
+from nightjar.tools.tool_registry import call_text
 
 
 def test_calls_are_written_read_and_answered():
@@ -277,7 +277,7 @@ FOLDERS = ("nightjar", "stages", "pipelines", "profiles", "docs", "tests", "data
 # What the recipes tell to run, of the suite's own tests those that the additions concern.
 TESTS = (
     "tests/nightjar/tools/test_word_list.py",
-    "tests/nightjar/tools/test_registry.py::test_own_tools",
+    "tests/nightjar/tools/test_tool_registry.py::test_own_tools",
     "tests/nightjar/prompts/test_tool_prompts.py",
     "tests/nightjar/benchmarks/hues",
     "tests/stages/index/test_most_words.py",
@@ -311,7 +311,7 @@ def follow(edits: list[Edit], root: Path) -> None:
 
 def code_files(root: Path) -> Mapping[str, str]:
     """The files of data/code under the sample's settings."""
-    return Code(root).contents(profiles.values(root, "sample"))
+    return Code(root).contents(profile_values.values(root, "sample"))
 
 
 def test_each_recipe_edits_the_files_that_it_names_and_no_more() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare
-from nightjar.benchmarks.evaluation import ledger_rows
-from nightjar.benchmarks.files import read_references
-from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.benchmarks.answers_and_references import read_references
+from nightjar.benchmarks.evaluation_folder import ledger_rows
+from nightjar.benchmarks.file_scoring import compare_files, score_files
 from nightjar.benchmarks.scores import SystemScores, score
 from nightjar.core import contracts, tables
 from nightjar.params.drivers import Nightly

@@ -15,9 +15,9 @@ from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.benchmarks.benchmark import Benchmark
+    from nightjar.benchmarks.file_scoring import compare_files, score_files
     from nightjar.benchmarks.question import Question, Record, Refused
     from nightjar.benchmarks.question_set import Files, Task
-    from nightjar.benchmarks.score import compare_files, score_files
     from nightjar.statistics.metric import Metric
 
 __all__ = [

@@ -20,8 +20,8 @@ from nightjar.benchmarks import records
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.question_set import Choice, Task, TaskSource
-from nightjar.benchmarks.rows import ENDINGS, InvalidRow, objects, plain, plain_rows, text
-from nightjar.benchmarks.rows import records as records_of
+from nightjar.benchmarks.source_rows import ENDINGS, InvalidRow, objects, plain, plain_rows, text
+from nightjar.benchmarks.source_rows import records as records_of
 from nightjar.benchmarks.templates import InvalidTemplate, Template
 from nightjar.core.config import Count, Item, Name, Positive, StrictModel, parse, problems_of, read_text
 from nightjar.core.errors import NightjarError

@@ -16,7 +16,7 @@ from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
     from nightjar.models.tokenizer import Tokenizer
-    from nightjar.params.data import Encoding
+    from nightjar.params.inputs import Encoding
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.plugins import calling
 
 if TYPE_CHECKING:
-    from nightjar.benchmarks.readers import FileReaders
-    from nightjar.benchmarks.submission import Submission
+    from nightjar.benchmarks.file_readers import FileReaders
+    from nightjar.benchmarks.leaderboard_file import Submission
     from nightjar.params.predict import PredictBenchmark
 
 # How a task is answered.

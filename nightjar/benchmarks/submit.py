@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import files, registry
+from nightjar.benchmarks import answers_and_references, registry
 from nightjar.benchmarks.benchmark import Benchmark
+from nightjar.benchmarks.file_readers import predicted_rows, read_own_references
+from nightjar.benchmarks.leaderboard_file import Submission, SubmittedAnswer
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.readers import predicted_rows, read_own_references
-from nightjar.benchmarks.submission import Submission, SubmittedAnswer
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output
@@ -57,7 +57,7 @@ def _expected(card: Benchmark, path: Path | None) -> list[Question]:
     readers = card.readers
     if readers and readers.questions and not path.is_dir():
         return read_own_references(replace(readers, references=readers.questions), path, card.files.reference)
-    return files.read_references(card, path)
+    return answers_and_references.read_references(card, path)
 
 
 def _form(benchmark: str) -> tuple[Benchmark, Submission]:
@@ -77,7 +77,7 @@ def _answers(card: Benchmark, form: Submission, path: Path) -> Iterator[Submitte
             task = row["task_id"] if card.files.by_task else form.tasks[0]
             yield SubmittedAnswer(task, row["id"], row["answers"])
         return
-    for where, key, predictions in files.predicted(card, path, set(form.tasks)):
+    for where, key, predictions in answers_and_references.predicted(card, path, set(form.tasks)):
         task, id = (form.tasks[0], key) if isinstance(key, str) else key
         if task not in form.tasks:
             raise NightjarError(f"no task {task!r}", where, f"tasks are {', '.join(form.tasks)}")
@@ -87,7 +87,7 @@ def _answers(card: Benchmark, form: Submission, path: Path) -> Iterator[Submitte
 def _ids(card: Benchmark, form: Submission, questions: Sequence[Question]) -> Mapping[str, Sequence[str]]:
     """The ids of the questions by task; empty if there are none to compare with."""
     ids: dict[str, list[str]] = {}
-    for question, id in zip(questions, files.ids(card, questions), strict=True):
+    for question, id in zip(questions, answers_and_references.ids(card, questions), strict=True):
         ids.setdefault(question.task_id if card.files.by_task else form.tasks[0], []).append(id)
     return ids
 

@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks import own_task
 from nightjar.benchmarks.own_task import Fault
 from nightjar.benchmarks.question import Question, Record
-from nightjar.benchmarks.rows import plain_rows
+from nightjar.benchmarks.source_rows import plain_rows
 from nightjar.core.errors import NightjarError
 from nightjar.text.rouge import is_english
 

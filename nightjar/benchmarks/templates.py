@@ -20,7 +20,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.source_rows import InvalidRow
 
 # Characters of a template, and of what it makes.
 LONGEST_TEMPLATE, LONGEST = 20_000, 1_000_000

@@ -11,7 +11,7 @@ from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
     from nightjar.core import contracts
-    from nightjar.core.checks import check
+    from nightjar.core.artifact_rules import check
     from nightjar.core.errors import NightjarError
     from nightjar.core.tables import ArtifactWriter, batches, read, read_rejected, read_rows
 

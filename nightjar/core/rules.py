@@ -1,6 +1,7 @@
 """The rules of a contract that a schema cannot express: allowed values, ranges, unique keys.
 
-The writer of tables (`nightjar.core.tables`) refuses what breaks one, the checks (`nightjar.core.checks`) report it.
+The writer of tables (`nightjar.core.tables`) refuses what breaks one; the checks report it
+(`nightjar.core.artifact_rules`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.benchmarks import evaluation
+from nightjar.benchmarks import evaluation_folder
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import qualified
@@ -15,7 +15,7 @@ NAME = "nightjar"
 
 def read(folder: Path) -> HarnessRun:
     """Read the scores of every benchmark of an evaluation."""
-    system = evaluation.read(folder).name
+    system = evaluation_folder.read(folder).name
     samples: dict[Subject, list[Sample]] = {}
     for scored in sorted((folder / paths.SCORES).glob("*")):
         questions = {
@@ -25,7 +25,7 @@ def read(folder: Path) -> HarnessRun:
         predicted = tables.read_rows(folder / paths.PREDICTIONS / scored.name / system, contracts.PREDICTIONS)
         answers = {(row["task_id"], row["id"]): row for row in predicted}
         values: dict[tuple[str, str, str], dict[str, float]] = {}
-        for row in evaluation.ledger_rows(scored):
+        for row in evaluation_folder.ledger_rows(scored):
             if row["system"] == system:
                 values.setdefault((row["track"], row["task_id"], row["id"]), {})[row["metric"]] = row["value"]
         for (track, *key), parts in values.items():

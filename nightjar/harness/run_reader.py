@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.benchmarks.evaluation import RECORD
+from nightjar.benchmarks.evaluation_folder import RECORD
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import kind
 from nightjar.harness import evaluation_folders, inspect_logs, lm_eval_samples

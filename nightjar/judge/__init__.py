@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from nightjar.core.startup import lazy
 
 if TYPE_CHECKING:
-    from nightjar.judge.page import export as export_page
-    from nightjar.judge.score import score as score_answers
+    from nightjar.judge.comparison_page import export as export_page
+    from nightjar.judge.judged_credit import score as score_answers
     from nightjar.judge.sets import Texts
 
 __all__ = ["Texts", "export_page", "score_answers"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.files import check_reference, json_lines
+from nightjar.benchmarks.answers_and_references import check_reference, json_lines
 from nightjar.core import paths, tables
 from nightjar.core.arguments import AnyPath
 from nightjar.core.contracts import INSTANCES, PREDICTIONS, TASKS

@@ -16,9 +16,9 @@ from nightjar.core.config import PARAMS_FILE, Item, StrictModel, checked, read_y
 from nightjar.core.errors import NightjarError
 from nightjar.params.augment import Augment
 from nightjar.params.benchmarks import BenchmarkGroup, Consistency, Contamination
-from nightjar.params.data import Encoding, Ingest, Models, Split
 from nightjar.params.drivers import Checks, Nightly, Rebuild, ServerSettings, Shards
 from nightjar.params.groups import ALL_TOOLS
+from nightjar.params.inputs import Encoding, Ingest, Models, Split
 from nightjar.params.predict import Predict
 from nightjar.params.readers import QaReader, Readers
 from nightjar.params.search import Index, Rerank, Retrieve

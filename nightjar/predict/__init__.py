@@ -2,8 +2,8 @@
 
 A system is a predictor, a model is a backend. The `kind` of a system in params.yaml names its predictor: `model`,
 `reader` (fusion-in-decoder), `knn`, `extractive`, `span` or `file`. `predictor` opens the one of a `Job`; the stage
-predict and `nightjar evaluate` publish its answers. `nightjar.predict.ask` answers single questions (`nightjar ask`) by
-the same functions.
+predict and `nightjar evaluate` publish its answers. `nightjar.predict.direct_questions` answers single questions
+(`nightjar ask`) by the same functions.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nightjar.benchmarks.evaluation import WHOLE
-from nightjar.benchmarks.files import read_answers
+from nightjar.benchmarks.answers_and_references import read_answers
+from nightjar.benchmarks.evaluation_folder import WHOLE
 from nightjar.benchmarks.records import read_questions
 from nightjar.core.identity import sha256_of
 from nightjar.predict.predictor import NOTHING_WRITTEN, Job, Predictor, Row, about

@@ -9,13 +9,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks.aggregate import aggregate
-from nightjar.benchmarks.evaluation import write_subset
+from nightjar.benchmarks.evaluation_folder import write_subset
 from nightjar.benchmarks.question import Question, QuestionSelection
 from nightjar.benchmarks.scores import nothing_to_score, score
 from nightjar.core import paths
 from nightjar.core.arguments import AnyPath
 from nightjar.predict import predictor
-from nightjar.predict.plan import EvaluationRequest, model_of, no_source, parameters, plan, task_source
+from nightjar.predict.evaluation_plan import (
+    EvaluationRequest,
+    model_of,
+    no_source,
+    parameters,
+    plan,
+    task_source,
+)
 from nightjar.predict.predictor import FAILURE
 from nightjar.predict.standalone import questions_of
 from nightjar.statistics import Bootstrap

@@ -23,7 +23,7 @@ from nightjar.models.directory.weights import RECIPE
 from nightjar.models.interface import Capability, Model
 from nightjar.models.source import ModelSource
 from nightjar.params import Params
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.params.predict import PredictBenchmark, System
 from nightjar.prompts.encodings import named
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nightjar.benchmarks.files import ids
+from nightjar.benchmarks.answers_and_references import ids
 from nightjar.benchmarks.question import Asking, Question
 from nightjar.benchmarks.question_registry import load_question_set
 from nightjar.benchmarks.question_set import QuestionSet
@@ -18,7 +18,7 @@ from nightjar.models.interface import Request
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
 from nightjar.params import Params
 from nightjar.params.chat import Chat
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.conversation import messages_of, prompt_text
 from nightjar.predict.predictor import encoding_of

@@ -15,7 +15,7 @@ from nightjar.models.directory.headers import AGAIN, read_json_object
 from nightjar.models.directory.preparation import origin_facts, prepare_model, prepare_tokenizer
 from nightjar.models.directory.weights import CHECKSUMS, RECIPE, check_directory, read_recipe, verify_checksum
 from nightjar.models.source import ModelSource
-from nightjar.params.data import PinnedSource
+from nightjar.params.inputs import PinnedSource
 
 ADAPTER = "adapter_config.json"
 

@@ -18,7 +18,7 @@ from nightjar.benchmarks.question_set import QuestionSet, check_settings
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, read_yaml
 from nightjar.core.packaged import packaged_folder
-from nightjar.params import Params, profiles
+from nightjar.params import Params, profile_values
 from nightjar.params.groups import ALL_TOOLS
 
 log = logging.getLogger("nightjar")
@@ -32,7 +32,7 @@ WITHOUT_INDEX = ("calculator", "calendar")
 def values_for(card: QuestionSet, data: Path) -> dict[str, Any]:
     """The values of params.yaml for a benchmark whose data are the folder or file `data`, without any system."""
     project = PARAMS_FILE.is_file()
-    values = read_yaml(PARAMS_FILE) if project else profiles.values(packaged_folder(), PROFILE)
+    values = read_yaml(PARAMS_FILE) if project else profile_values.values(packaged_folder(), PROFILE)
     task_source = card.task_source
     none = paths.NONE.as_posix()
     values["benchmarks"] = {

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nightjar.core.errors import NightjarError
 
 if TYPE_CHECKING:
-    from nightjar.params.data import Encoding
+    from nightjar.params.inputs import Encoding
 
 CUE = "Now complete the following example -"
 

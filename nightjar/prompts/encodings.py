@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.prompts.encoding import PromptTokenizer, encode
 
 # The keys of params.Encoding that an encoding decides; lengths and trimming are none of them.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nightjar.prompts.encoding import PromptTokenizer, encode
 
 if TYPE_CHECKING:
-    from nightjar.params.data import Encoding
+    from nightjar.params.inputs import Encoding
 
 
 def model_input(

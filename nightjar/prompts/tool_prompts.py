@@ -1,7 +1,7 @@
 """Nightjar's own tools by their prompts, which make a model propose calls (Toolformer, appendix A.2).
 
 The calls in the file `texts/TOOL.txt` say how those of the tool are written: their name, and whether the input is in
-double quotes. The class of the tool is named in nightjar.tools.registry.
+double quotes. The class of the tool is named in nightjar.tools.tool_registry.
 
 Layout of a prompt, with the blank lines it has:
 

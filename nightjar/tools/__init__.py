@@ -20,9 +20,9 @@ from nightjar.core.startup import lazy
 if TYPE_CHECKING:
     from nightjar.tools.decode import answer
     from nightjar.tools.filter import Losses, call_losses
-    from nightjar.tools.registry import make, names
     from nightjar.tools.syntax import Call, find, insert, remove, write
     from nightjar.tools.tool import Calls, Text, Tool, ToolRequest
+    from nightjar.tools.tool_registry import make, names
     from nightjar.tools.toolbox import Answered, Executed, Toolbox
 
 __all__ = [

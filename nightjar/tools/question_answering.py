@@ -14,7 +14,7 @@ from nightjar.core import paths
 from nightjar.core.config import Positive, StrictModel
 from nightjar.models.directory.weights import is_extractive
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
-from nightjar.tools.passages import PassageSearch, on_one_line
+from nightjar.tools.passage_store import PassageSearch, on_one_line
 from nightjar.tools.reader import Extractor, Reader, model_folder
 from nightjar.tools.tool import Tool, ToolRequest
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from nightjar.core.config import NoSettings
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.words import words
-from nightjar.tools.passages import DEPTH, Passage, PassageSearch
+from nightjar.tools.passage_store import DEPTH, Passage, PassageSearch
 from nightjar.tools.tool import Tool, ToolRequest
 
 # Words of a snippet; the paper prints snippets of about 25.

@@ -26,7 +26,7 @@ from stages.retrieve.retriever import Retriever
 
 if TYPE_CHECKING:
     from nightjar.params import Params
-    from nightjar.predict.ask import Event
+    from nightjar.predict.direct_questions import Event
 
 # Of a passage, in characters.
 LONGEST = 100
@@ -87,7 +87,7 @@ def ask(
     named = resolve(model) if model is not None else ResolvedModel(folder_of(system or "").as_posix())
     # PyTorch takes long to load.
     prepare_model(named.language_model)
-    from nightjar.predict.ask import Asker
+    from nightjar.predict.direct_questions import Asker
 
     report = None if as_json else _show
     with ExitStack() as stack:

@@ -11,7 +11,7 @@ import click
 from nightjar.core.config import PARAMS_FILE
 from nightjar.params import load
 from nightjar.params.groups import ALL_TOOLS
-from nightjar.tools.registry import call_text
+from nightjar.tools.tool_registry import call_text
 from pipelines.commands.console import say_text
 from pipelines.commands.options import FILE, CommandResult, printed
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nightjar.core.checks import is_artifact
+from nightjar.core.artifact_rules import is_artifact
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError

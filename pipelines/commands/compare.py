@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.score import compare_files, difference_rows, parts
+from nightjar.benchmarks import evaluation_folder, registry
+from nightjar.benchmarks.file_scoring import compare_files, difference_rows, parts
 from nightjar.benchmarks.score_table import difference_text, number_text, p_text
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
@@ -184,8 +184,8 @@ def _compare_predictions(
 ) -> dict[str, Any]:
     for path in sides:
         _check_predictions(path, benchmark)
-    questions = references or evaluation.questions(sides[0], benchmark)
-    a, b = (evaluation.predictions(path, benchmark) for path in sides)
+    questions = references or evaluation_folder.questions(sides[0], benchmark)
+    a, b = (evaluation_folder.predictions(path, benchmark) for path in sides)
     return compare_files(benchmark, a, b, questions, samples)
 
 

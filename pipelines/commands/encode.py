@@ -14,7 +14,7 @@ from nightjar.benchmarks.task_file import TaskFile, UnreadableFile, read_any
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.prompts.encodings import encode_instance, named, tsv_lines
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe
 from pipelines.commands.console import say, say_exact, say_json

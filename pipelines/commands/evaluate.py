@@ -187,7 +187,7 @@ def evaluate(
     chat_settings = _chat(model, chat_template, chat)
     with bar("starting") as show:
         log_to_stderr()  # within the bar, which keeps lines apart from itself
-        from nightjar.predict.plan import EvaluationRequest
+        from nightjar.predict.evaluation_plan import EvaluationRequest
         from pipelines.commands.evaluation_run import evaluate as run
         from pipelines.run.profiles import setting
 

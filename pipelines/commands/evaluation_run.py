@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import evaluation, registry
-from nightjar.benchmarks.evaluation import RECORD, write_samples, write_subset
+from nightjar.benchmarks import evaluation_folder, registry
+from nightjar.benchmarks.evaluation_folder import RECORD, write_samples, write_subset
 from nightjar.benchmarks.question import QuestionSelection
 from nightjar.benchmarks.records import read_questions
 from nightjar.benchmarks.scores import nothing_to_score
@@ -28,7 +28,7 @@ from nightjar.core.files import check_folder, folder_output, remove, write_text
 from nightjar.core.identity import contents, digest
 from nightjar.core.json_text import read, recorded
 from nightjar.models.directory.weights import weights_digest as digest_of_weights
-from nightjar.predict.plan import (
+from nightjar.predict.evaluation_plan import (
     EvaluationPlan,
     EvaluationRequest,
     model_of,
@@ -57,7 +57,7 @@ def evaluate(request: EvaluationRequest, output: Path, show: Show | None = None)
     Raises NightjarError for a request that the project or the model cannot follow, if `output` holds another run, and
     as the stages do.
     """
-    resumed = evaluation.read(output) if (output / RECORD).is_file() else None
+    resumed = evaluation_folder.read(output) if (output / RECORD).is_file() else None
     if not resumed:
         check_folder(output)
     engine, source = request.engine or {}, task_source(request)
@@ -78,7 +78,7 @@ def evaluate(request: EvaluationRequest, output: Path, show: Show | None = None)
             lock.locked(output, paths.EVALUATE_LOCK, "an evaluation", fix="wait for it"),
             stopped_by_signals(),
         ):
-            if request.limit != evaluation.read(output).arguments.get("limit"):
+            if request.limit != evaluation_folder.read(output).arguments.get("limit"):
                 run.ask_more(record)
             run.write_questions(output)
             run.forget_errors()
@@ -221,7 +221,7 @@ class EvaluationRun:
 
 def _check_same(record: Mapping[str, Any], output: Path) -> None:
     """Raise NightjarError if the folder has another run, or one with a larger limit."""
-    present = evaluation.read(output)
+    present = evaluation_folder.read(output)
     limit, before = record["asked"]["limit"], present.arguments.get("limit")
     fewer = limit is not None and (not isinstance(before, int) or limit < before)
     if present.identity != record["identity"] or fewer:

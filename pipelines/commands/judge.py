@@ -12,9 +12,9 @@ from nightjar.benchmarks.score_table import bracketed
 from nightjar.core import paths
 from nightjar.core.display import number
 from nightjar.core.errors import NightjarError
-from nightjar.judge import page as judge_page
+from nightjar.judge import comparison_page as judge_page
 from nightjar.judge import sets as judge_sets
-from nightjar.judge.score import score as score_judges
+from nightjar.judge.judged_credit import score as score_judges
 from pipelines.commands.console import say
 from pipelines.commands.options import FILE, OUTPUT, POSITIVE, SEED, CommandResult, printed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.display import counted_as
-from nightjar.params import profiles, validate
+from nightjar.params import profile_values, validate
 from pipelines.commands.console import say, say_table
 from pipelines.fetch.needs import Need, fetches, needs
 from pipelines.project.applied_profile import profile_notes
@@ -20,7 +20,7 @@ def plan_of_profile(profile: str, stages: Sequence[str]) -> dict[str, Any]:
     Raises NightjarError for a profile or a stage that is unknown or broken.
     """
     root = Path()
-    notes, values = profile_notes(root, profile), profiles.values(root, profile)
+    notes, values = profile_notes(root, profile), profile_values.values(root, profile)
     check_project(validate(values, f"profile {profile}"), root, f"profile {profile}")
     graph, graph_needs = needs(root, values, stages or notes.targets)
     return {

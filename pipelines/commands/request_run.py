@@ -28,7 +28,7 @@ from nightjar.harness.finished_prompts import (
 from nightjar.harness.lm_eval_samples import sample_files, task_of
 from nightjar.models.backends import backend, open_model
 from nightjar.models.directory.weights import weights_digest
-from nightjar.params import profiles
+from nightjar.params import profile_values
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.resolved_model import ResolvedModel, resolve
 from nightjar.predict.standalone import PROFILE
@@ -51,7 +51,9 @@ def answer_requests(
     documents = {task: read_documents(file) for task, file in sorted(files.items())}
     if not documents:
         raise NightjarError("no file samples_TASK.jsonl in it", requests, "name a file of samples")
-    values = read_yaml(PARAMS_FILE) if PARAMS_FILE.is_file() else profiles.values(packaged_folder(), PROFILE)
+    values = (
+        read_yaml(PARAMS_FILE) if PARAMS_FILE.is_file() else profile_values.values(packaged_folder(), PROFILE)
+    )
     settings = {
         **values["predict"]["defaults"],
         **{it: engine[it] for it in ("precision", "batch_size") if it in engine},

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.files import write_references
-from nightjar.benchmarks.score import analyse as run_analysis
-from nightjar.benchmarks.score import score_files, score_rows
+from nightjar.benchmarks.answers_and_references import write_references
+from nightjar.benchmarks.file_scoring import analyse as run_analysis
+from nightjar.benchmarks.file_scoring import score_files, score_rows
 from nightjar.benchmarks.score_table import number_text, score_text
 from nightjar.core.display import counted_as
 from pipelines.commands.console import bytes_bar, say, say_table

@@ -15,7 +15,7 @@ from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.core.json_text import quote_short
-from nightjar.params.profiles import moved_tools, names
+from nightjar.params.profile_values import moved_tools, names
 from pipelines.commands.console import say
 from pipelines.commands.options import CommandResult, printed
 from pipelines.commands.plan_profile import show_missing

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.evaluation import ledger_rows
+from nightjar.benchmarks.evaluation_folder import ledger_rows
 from nightjar.core import contracts, tables
 from nightjar.core.config import PARAMS_FILE, read_optional
 from nightjar.core.json_text import parse_at, recorded

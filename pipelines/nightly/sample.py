@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from nightjar.benchmarks.evaluation import replace_by_subset
+from nightjar.benchmarks.evaluation_folder import replace_by_subset
 from nightjar.benchmarks.question import QuestionSelection
 from nightjar.core import contracts, tables
 from pipelines.nightly.facts import has_questions

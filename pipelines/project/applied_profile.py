@@ -11,12 +11,12 @@ from nightjar.core import paths
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_input
-from nightjar.params import profiles
+from nightjar.params import profile_values
 
 
-def profile_notes(root: Path, profile: str) -> profiles.About:
+def profile_notes(root: Path, profile: str) -> profile_values.About:
     """Return the notes of `profile` and of those it extends. Raises NightjarError as `profiles.apply` does."""
-    return profiles.apply(read_yaml(root / profiles.DEFAULTS), root, profile)
+    return profile_values.apply(read_yaml(root / profile_values.DEFAULTS), root, profile)
 
 
 def applied(root: Path) -> str:
@@ -36,15 +36,15 @@ def applied_targets(root: Path) -> list[str]:
         return []
 
 
-def added_by_user(root: Path, changed: Iterable[profiles.Change]) -> list[str]:
+def added_by_user(root: Path, changed: Iterable[profile_values.Change]) -> list[str]:
     """The removed keys that no profile of the project at `root` has: a user added them to params.yaml."""
     removed = [change.key for change in changed if change.kind == "removed"]
     if not removed:
         return []
     all_entries = []
-    for name in profiles.names(root):
+    for name in profile_values.names(root):
         with suppress(NightjarError):
-            all_entries.append(profiles.values(root, name))
+            all_entries.append(profile_values.values(root, name))
     return [key for key in removed if not any(_has(values, key) for values in all_entries)]
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from nightjar.core import contracts as of
 from nightjar.core import tables
-from nightjar.core.checks import REBUILD, ROWS, check_tables, inventory, is_artifact, tables_in
+from nightjar.core.artifact_rules import REBUILD, ROWS, check_tables, inventory, is_artifact, tables_in
 from nightjar.core.contracts import REJECTED, Table
 from nightjar.core.errors import NightjarError, first_line
 from nightjar.core.rules import MOST_ROWS, BrokenRule, Findings

@@ -49,7 +49,7 @@ class Made:
         if not any(name in counted or (root / name).is_dir() for name in stage.outs):
             return cls(stage.name, [], [], stage.metrics, facts, faults)
         # Here, not above: a stage without tables needs no Arrow, which takes long to load.
-        from nightjar.core.checks import is_artifact
+        from nightjar.core.artifact_rules import is_artifact
 
         artifacts = [name for name in stage.outs if name in counted or is_artifact(root / name)]
         near = [name for name in stage.deps if is_artifact(root / name)]

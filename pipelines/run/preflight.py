@@ -34,7 +34,7 @@ def check(graph: Graph) -> None:
         return
     # Here, not above: cards and tools take long to load.
     from nightjar.benchmarks import registry
-    from nightjar.tools import registry as tools
+    from nightjar.tools import tool_registry as tools
 
     file = graph.root / PARAMS_FILE
     params = load(file)

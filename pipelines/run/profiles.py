@@ -19,8 +19,8 @@ from nightjar.core.files import write_text
 from nightjar.core.json_text import quote_short
 from nightjar.core.paths import PARAMS_BEFORE
 from nightjar.params import validate
-from nightjar.params.profiles import DEFAULTS, Change, changes, put
-from nightjar.params.profiles import values as profile_values
+from nightjar.params.profile_values import DEFAULTS, Change, changes, put
+from nightjar.params.profile_values import values as profile_values
 from pipelines.project.applied_profile import added_by_user
 from pipelines.run.preflight import check_project
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.file_scoring import compare_files, difference_rows, score_files, score_rows
 from nightjar.benchmarks.records import read_questions
-from nightjar.benchmarks.score import compare_files, difference_rows, score_files, score_rows
 from nightjar.benchmarks.score_table import difference_text, p_text, score_text
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import counted_as, number

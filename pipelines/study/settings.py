@@ -17,7 +17,7 @@ from nightjar.core.json_text import quote_short
 from nightjar.models.directory.weights import weights_digest
 from nightjar.params import Params
 from nightjar.params.predict import System
-from nightjar.params.profiles import near_key
+from nightjar.params.profile_values import near_key
 from nightjar.prompts.encodings import NAMED, named
 from pipelines.graph.graph import Graph
 from pipelines.project.names import StageName

@@ -27,7 +27,7 @@ from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.params import validate
-from nightjar.params.profiles import put
+from nightjar.params.profile_values import put
 from pipelines.graph import repository as graphs
 from pipelines.graph.graph import first_few
 from pipelines.process.lock import rebuild_lock

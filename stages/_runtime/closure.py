@@ -60,7 +60,7 @@ def _of_benchmarks(path: str, inside: str, *settings: str) -> Registry:
     return Registry(path, "nightjar/benchmarks/folders.py", "OWN", inside, settings, group, others)
 
 
-_TOOLS, _PREDICTORS = "nightjar/tools/registry.py", "nightjar/predict/__init__.py"
+_TOOLS, _PREDICTORS = "nightjar/tools/tool_registry.py", "nightjar/predict/__init__.py"
 # Kinds of what is loaded by name.
 BY_NAME: Mapping[str, Registry] = {
     # What asks the questions of a benchmark, and what scores the answers.

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nightjar import params as params_module
-from nightjar.core import checks, paths, startup
+from nightjar.core import artifact_rules, paths, startup
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import write_text
 from nightjar.params import Params
@@ -145,9 +145,9 @@ def _facts(stage: StageRun, packages: tuple[str, ...], model: bool) -> Mapping[s
         "outputs": stage.outputs,
         # What the checks hold the artifacts against later, whatever became of them.
         "tables": {
-            path: checks.inventory(stage.folder / path)
+            path: artifact_rules.inventory(stage.folder / path)
             for path in stage.outputs
-            if checks.is_artifact(stage.folder / path)
+            if artifact_rules.is_artifact(stage.folder / path)
         },
         "rows_in": stage.rows_in,
         "rows_out": stage.rows_out,

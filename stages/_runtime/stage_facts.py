@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nightjar.core.checks import ROWS
+from nightjar.core.artifact_rules import ROWS
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import quote_short, read_object
 

@@ -11,7 +11,7 @@ from nightjar.core.files import replacing
 from nightjar.core.identity import digest as digest_of_values
 from nightjar.models.directory.preparation import PIN, prepare_model
 from nightjar.models.source import ModelSource
-from nightjar.params.data import EncoderSource
+from nightjar.params.inputs import EncoderSource
 from nightjar.search import pooling
 from nightjar.search.encoders import RECORD, encoder_of_entry_point, identity
 

@@ -16,7 +16,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import TOKENS, TOKENS_FILE, Table
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.params.train import RecipeInputs
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input, model_target

@@ -16,7 +16,7 @@ from nightjar.benchmarks.question_set import QuestionSet
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import Tokenizer
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from stages.encode.encoded_tasks import DEV, EncodingCounts, RecipeEncoder, Unit, write
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nightjar.core import paths
-from nightjar.params.data import CorpusSource, DatasetPath, RecordsPath
+from nightjar.params.inputs import CorpusSource, DatasetPath, RecordsPath
 from stages._runtime.stage import StageRun, main
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.datasets import ingest

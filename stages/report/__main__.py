@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx
 
-from nightjar.benchmarks import evaluation
+from nightjar.benchmarks import evaluation_folder
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
@@ -70,7 +70,7 @@ def run(stage: harness.StageRun) -> None:
             sampled,
             params,
             contamination.read(folder / paths.CONTAMINATION),
-            {**unanswered, **evaluation.left_out(folder)},
+            {**unanswered, **evaluation_folder.left_out(folder)},
         ),
         "headline.json": _json(entries),
         "flat.json": _json(flat),

@@ -10,7 +10,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry, score_table
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.evaluation import ledger_rows, prompting_of
+from nightjar.benchmarks.evaluation_folder import ledger_rows, prompting_of
 from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.benchmarks.score_table import HEADLINE
 from nightjar.benchmarks.sections import (

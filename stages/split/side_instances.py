@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from nightjar.core import tables
 from nightjar.core.contracts import DEV, INSTANCES, SUPERVISED, TEST, TRAIN, Table
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Split
+from nightjar.params.inputs import Split
 from stages.split.choose import choose_published, choose_rows
 
 

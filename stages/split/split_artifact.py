@@ -12,7 +12,7 @@ from nightjar.core import tables
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.contracts import SPLIT_TASKS, TASKS
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Split
+from nightjar.params.inputs import Split
 from stages.split.choose import choose_balanced, choose_dev, choose_tasks
 from stages.split.disagreements import disagreements
 from stages.split.roles import (

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
-from nightjar.params import profiles
+from nightjar.params import profile_values
 from pipelines.cli import main
 from tests.conftest import ROOT
 from tests.in_process import captured, run_stage
@@ -74,7 +74,7 @@ def project(workdir: Path, source: Path) -> Path:
     profile = yaml.load(example("profiles/capitals.yaml"))
     assert profile.pop("extends") == "sample"
     merge(values, profile)
-    profiles.complete(values)
+    profile_values.complete(values)
     with (workdir / "params.yaml").open("w", encoding="utf-8") as stream:
         yaml.dump(values, stream)
     shutil.copy(ROOT / "dvc.yaml", workdir)
@@ -175,7 +175,7 @@ def test_an_encoder_and_a_tool_are_named_by_the_guide_s_commands(installed: Path
 def test_an_encoder_indexes_and_finds(installed: Path, project: Path) -> None:
     code = (
         "from pathlib import Path\n"
-        "from nightjar.params.data import EncoderSource\n"
+        "from nightjar.params.inputs import EncoderSource\n"
         "from nightjar.search import load_encoder\n"
         "from stages.base_model.prepare import make_encoder_ready\n"
         "make_encoder_ready(EncoderSource(source='entry:letters'), Path('encoder'))\n"

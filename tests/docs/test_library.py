@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.params.data import EncoderSource
+from nightjar.params.inputs import EncoderSource
 from stages.base_model.prepare import make_encoder_ready
 from tests.tiny_models import language_model, sentence_encoder
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nightjar.core.config import read_yaml
-from nightjar.params.profiles import optional
+from nightjar.params.profile_values import optional
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs/published.md"

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from nightjar.params import profiles
+from nightjar.params import profile_values
 from pipelines.cli import COMMANDS, cli, main
 from tests.in_process import captured, check_refusals, nightjar, refused
 from tests.pipelines.commands.test_console import terminal
@@ -192,7 +192,7 @@ def test_an_error_is_wrapped_between_words_on_a_terminal(
     lines = shown.getvalue().splitlines()
     assert len(lines) > 2 and max(map(len, lines)) <= 60
     names = " ".join(lines).partition("there are: ")[2].split(", ")
-    assert names == profiles.names(ROOT)
+    assert names == profile_values.names(ROOT)
 
 
 def options(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Option]]:

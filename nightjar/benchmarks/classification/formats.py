@@ -13,7 +13,7 @@ from typing import Literal
 from nightjar.benchmarks.classification.splits import Sentence, Sizes, Split, divide, with_dev
 from nightjar.benchmarks.classification.tasks import LABELS, PAIR, of_code
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.rows import InvalidRow, json_row, need, read_bytes
+from nightjar.benchmarks.source_rows import InvalidRow, json_row, need, read_bytes
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text, quote_short
 

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nightjar.benchmarks.benchmark import Progress
+from nightjar.benchmarks.file_readers import unknown_id
 from nightjar.benchmarks.papers import read
-from nightjar.benchmarks.protoqa.clusters import NO_CLUSTER, clusters_of
-from nightjar.benchmarks.protoqa.encoder import encoder_similarity
+from nightjar.benchmarks.protoqa.answer_clusters import NO_CLUSTER, clusters_of
+from nightjar.benchmarks.protoqa.encoder_similarity import encoder_similarity
 from nightjar.benchmarks.protoqa.formats import REFERENCE, assessments, references
 from nightjar.benchmarks.protoqa.metrics import ENCODER, compared
 from nightjar.benchmarks.protoqa.similarity import tokens
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.protoqa.wordnet import wordnet
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.readers import unknown_id
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
 from nightjar.core.json_text import quote_short

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nightjar.benchmarks.protoqa.clusters import DatasetQuestion, by_count
+from nightjar.benchmarks.protoqa.answer_clusters import DatasetQuestion, by_count
 from nightjar.benchmarks.protoqa.wordnet import WordNet, wordnet
 
 TAXONOMIC, STEREOTYPE, SCATTERED = "taxonomic", "stereotype", "scattered"

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.protoqa.clusters import (
+from nightjar.benchmarks.protoqa.answer_clusters import (
     DatasetQuestion,
     best_list,
     parse_assessments,
@@ -17,7 +17,7 @@ from nightjar.benchmarks.protoqa.clusters import (
 )
 from nightjar.benchmarks.protoqa.filters import labels
 from nightjar.benchmarks.question import Question, Record, Refused
-from nightjar.benchmarks.rows import InvalidRow, SourceRow, json_lines, lines, records
+from nightjar.benchmarks.source_rows import InvalidRow, SourceRow, json_lines, lines, records
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_input
 from nightjar.core.json_text import parse_at, quote_short, read_object

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nightjar.benchmarks.benchmark import Match
-from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, cleaned, clusters_of
-from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned
+from nightjar.benchmarks.protoqa.answer_clusters import Cluster, best_list, cleaned, clusters_of
+from nightjar.benchmarks.protoqa.encoder_similarity import EncoderSimilarity, assigned
 from nightjar.benchmarks.protoqa.similarity import SIMILARITIES, Similarity
 from nightjar.benchmarks.question import Question
 from nightjar.statistics.statistic import Floats

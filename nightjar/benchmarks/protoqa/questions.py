@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nightjar.benchmarks import records
+from nightjar.benchmarks.file_readers import FileReaders
+from nightjar.benchmarks.leaderboard_file import RankedLists
 from nightjar.benchmarks.protoqa import formats
-from nightjar.benchmarks.protoqa.clusters import clusters_of
+from nightjar.benchmarks.protoqa.answer_clusters import clusters_of
 from nightjar.benchmarks.protoqa.formats import NAME, load
 from nightjar.benchmarks.protoqa.stop_words import STOP_WORDS
 from nightjar.benchmarks.question import (
@@ -21,9 +23,7 @@ from nightjar.benchmarks.question import (
     Sources,
 )
 from nightjar.benchmarks.question_set import OTHERS, Files, QuestionSet, Task, TrainingSide
-from nightjar.benchmarks.readers import FileReaders
 from nightjar.benchmarks.sides import Sides
-from nightjar.benchmarks.submission import RankedLists
 from nightjar.core import contracts
 from nightjar.core.config import Limit
 from nightjar.core.errors import NightjarError

@@ -10,7 +10,7 @@ from typing import Any
 from nightjar.benchmarks.benchmark import Analysis, Benchmark, Match
 from nightjar.benchmarks.papers import PublishedTable
 from nightjar.benchmarks.protoqa.analyses import PUBLISHED, assess, compare_clusterings, coverage
-from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, encoder_similarity
+from nightjar.benchmarks.protoqa.encoder_similarity import EncoderSimilarity, encoder_similarity
 from nightjar.benchmarks.protoqa.filters import MEANINGS
 from nightjar.benchmarks.protoqa.metrics import (
     ENCODER,

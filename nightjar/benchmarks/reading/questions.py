@@ -17,8 +17,17 @@ from nightjar.benchmarks.question import (
     Sources,
 )
 from nightjar.benchmarks.question_set import OTHERS, QuestionSet, Task, TrainingSide
-from nightjar.benchmarks.rows import FIX, InvalidRow, distinct, files_of, json_value, need, objects_of, text
 from nightjar.benchmarks.sides import Sides
+from nightjar.benchmarks.source_rows import (
+    FIX,
+    InvalidRow,
+    distinct,
+    files_of,
+    json_value,
+    need,
+    objects_of,
+    text,
+)
 from nightjar.core.config import Limit
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import duplicate_key, is_text, quote_short, raw_text

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from nightjar.benchmarks import records
 from nightjar.benchmarks.question import Asking, Question, Record, Refused, Sources
 from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, Files, QuestionSet
-from nightjar.benchmarks.rows import read_bytes, read_text
+from nightjar.benchmarks.source_rows import read_bytes, read_text
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import contracts
 from nightjar.core.config import StrictModel

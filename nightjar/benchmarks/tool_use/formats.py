@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.rows import (
+from nightjar.benchmarks.source_rows import (
     FIX,
     InvalidRow,
     JsonObject,

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.rows import (
+from nightjar.benchmarks.source_rows import (
     InvalidRow,
     JsonObject,
     SourceRow,

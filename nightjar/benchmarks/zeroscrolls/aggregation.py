@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from nightjar.benchmarks.question import Refused
-from nightjar.benchmarks.rows import InvalidRow, SourceRow, need, objects_of
+from nightjar.benchmarks.source_rows import InvalidRow, SourceRow, need, objects_of
 from nightjar.benchmarks.zeroscrolls.sources import SEED, Draft
 from nightjar.core.json_text import is_text, quote_short
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.benchmarks.rows import ENDINGS, InvalidRow, SourceRow, rows
+from nightjar.benchmarks.source_rows import ENDINGS, InvalidRow, SourceRow, rows
 from nightjar.benchmarks.zeroscrolls.aggregation import TABLES
 from nightjar.benchmarks.zeroscrolls.prompts import OFFSETS, SEPARATOR, LongExample, built, published
 from nightjar.benchmarks.zeroscrolls.sources import Draft, drafts, sampled

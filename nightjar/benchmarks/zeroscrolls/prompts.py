@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.source_rows import InvalidRow
 from nightjar.benchmarks.zeroscrolls.tasks import LongTask
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import is_text, not_text

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from nightjar.benchmarks import records
+from nightjar.benchmarks.leaderboard_file import AnswerTable
 from nightjar.benchmarks.question import Asking, Question, QuestionSelection, Record, Refused, Sources
 from nightjar.benchmarks.question_set import Baseline, DescribedBaseline, QuestionSet, Task
-from nightjar.benchmarks.submission import AnswerTable
 from nightjar.benchmarks.zeroscrolls import prompts
 from nightjar.benchmarks.zeroscrolls.formats import load
 from nightjar.benchmarks.zeroscrolls.prompts import LongExample, Style, highlighted, of_parts

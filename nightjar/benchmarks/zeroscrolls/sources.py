@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nightjar.benchmarks.question import drawn
-from nightjar.benchmarks.rows import InvalidRow, SourceRow, need, objects_of
+from nightjar.benchmarks.source_rows import InvalidRow, SourceRow, need, objects_of
 from nightjar.core.json_text import is_text, quote_short
 
 T = TypeVar("T")

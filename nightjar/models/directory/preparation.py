@@ -32,7 +32,7 @@ from nightjar.models.directory.weights import (
 )
 from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import PROBE, load_tokenizer
-from nightjar.params.data import PinnedSource
+from nightjar.params.inputs import PinnedSource
 
 PIN = "use the pinned one, or set the sha256 beside the source to null (not checked) or to the digest found"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.core.errors import NightjarError
-from nightjar.params import profiles
+from nightjar.params import profile_values
 
 # The profile of params.yaml in Git.
 SAMPLE = "sample"
@@ -15,21 +15,21 @@ SAMPLE = "sample"
 
 def nearest_profile(
     root: Path, present: Mapping[str, Any]
-) -> tuple[str | None, list[profiles.Change], list[str]]:
+) -> tuple[str | None, list[profile_values.Change], list[str]]:
     """Return the profile with the fewest keys that differ from `present`, those keys, and a line a broken profile.
 
     Only groups in `present` are compared. Of profiles equally near, the sample comes first, then the alphabet. The
     name is None where no profile can be read.
     """
-    profile: tuple[str | None, list[profiles.Change]] = (None, [])
+    profile: tuple[str | None, list[profile_values.Change]] = (None, [])
     unreadable = []
-    for name in sorted(profiles.names(root), key=lambda name: (name != SAMPLE, name)):
+    for name in sorted(profile_values.names(root), key=lambda name: (name != SAMPLE, name)):
         try:
-            of_profile = profiles.values(root, name)
+            of_profile = profile_values.values(root, name)
         except NightjarError as error:
             unreadable.append(str(error))
             continue
-        differing = list(profiles.changes({key: of_profile.get(key) for key in present}, present))
+        differing = list(profile_values.changes({key: of_profile.get(key) for key in present}, present))
         if profile[0] is None or len(differing) < len(profile[1]):
             profile = (name, differing)
     return *profile, unreadable

@@ -30,7 +30,7 @@ from nightjar.benchmarks.sections import (
     texts,
 )
 from nightjar.core import paths
-from nightjar.params import Params, profiles
+from nightjar.params import Params, profile_values
 from nightjar.params.train import Recipe
 from stages._runtime import stage_items
 from stages.report import numbers
@@ -128,11 +128,13 @@ def _datasets(data: Sequence[Mapping[str, Any]], by_name: Mapping[str, Node]) ->
 def _profile(
     values: Mapping[str, Any],
     profile: str | None,
-    changes: Sequence[profiles.Change],
+    changes: Sequence[profile_values.Change],
     unreadable: Sequence[str],
 ) -> Section:
     parameters = [
-        ReportRow((it.key, _parameter_text(it.new))) for it in profiles.changes({}, values) if it.new != {}
+        ReportRow((it.key, _parameter_text(it.new)))
+        for it in profile_values.changes({}, values)
+        if it.new != {}
     ]
     near, n = f"params.yaml is nearest to the profile **{profile}**", len(parameters)
     blocks: list[Block] = [Paragraph("There is no profile to compare params.yaml with.")]

@@ -19,7 +19,7 @@ MODULE = """
 import numpy as np
 from nightjar.benchmarks import Benchmark, Files, Metric, Question, Task
 from nightjar.benchmarks.benchmark import Analysis, Average
-from nightjar.benchmarks.readers import FileReaders
+from nightjar.benchmarks.file_readers import FileReaders
 
 class Own(Benchmark):
     name, version, title, source = "own", 1, "Own", "made up"

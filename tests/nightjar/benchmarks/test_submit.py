@@ -66,7 +66,7 @@ def test_a_benchmark_without_a_leaderboard_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_file_is_scored_by_the_tasks_that_have_references(tmp_path: Path) -> None:
-    from nightjar.benchmarks.score import score_files
+    from nightjar.benchmarks.file_scoring import score_files
 
     json_lines(tmp_path / "mine.jsonl", "prediction", '"NA"')
     submit("zeroscrolls", tmp_path / "mine.jsonl", tmp_path / "mine.csv")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.judge.page import export
-from nightjar.judge.score import score
+from nightjar.judge.comparison_page import export
+from nightjar.judge.judged_credit import score
 from nightjar.judge.sets import Texts
 from tests.nightjar.judge import judge_data
 

@@ -14,7 +14,7 @@ import pytest
 from nightjar.core.config import checked, read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load, validate
-from nightjar.params.profiles import optional
+from nightjar.params.profile_values import optional
 from nightjar.params.readers import ReaderRecipe
 from tests.in_process import run_stage
 

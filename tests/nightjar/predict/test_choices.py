@@ -14,8 +14,8 @@ from nightjar.benchmarks.question import Asking, Question
 from nightjar.benchmarks.question_set import Choice, Task
 from nightjar.core import contracts, tables
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.data import Encoding
-from nightjar.params.profiles import read_yaml
+from nightjar.params.inputs import Encoding
+from nightjar.params.profile_values import read_yaml
 from tests.conftest import ROOT
 from tests.nightjar.models.engine.test_log_probabilities import plain
 from tests.nightjar.predict import stage_project

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nightjar.benchmarks.evaluation import replace_by_subset, tasks_of
+from nightjar.benchmarks.evaluation_folder import replace_by_subset, tasks_of
+from nightjar.benchmarks.file_scoring import score_files
 from nightjar.benchmarks.question import Question, QuestionSelection
 from nightjar.benchmarks.records import read_questions
-from nightjar.benchmarks.score import score_files
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError

@@ -22,7 +22,7 @@ from nightjar.models.engine.sampling import Sampling, generator_for
 from nightjar.models.interface import Decoding, Request
 from nightjar.models.local import CausalModel, EncoderDecoderModel
 from nightjar.params import load as load_params
-from nightjar.params import profiles, validate
+from nightjar.params import profile_values, validate
 from nightjar.params.predict import PredictBenchmark
 from nightjar.predict.requests import limit, requests_of, stops, write_prompts
 from nightjar.predict.writers import before_full_stop, writer_for
@@ -229,7 +229,7 @@ def test_a_task_has_its_own_limit_and_stop_strings() -> None:
 
 def test_a_published_t5_writes_up_to_1024_tokens_for_every_task() -> None:
     own = load_benchmark("zeroscrolls")
-    values = profiles.values(Path(__file__).parents[3], "zeroscrolls")
+    values = profile_values.values(Path(__file__).parents[3], "zeroscrolls")
     published = validate(values, "zeroscrolls").predict.benchmark("zeroscrolls")
     assert {limit(own, task, published) for task in own.tasks} == {1024}
     reserved = published.model_copy(update={"task_limits": True})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.prompts.encodings import NAMED
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.params.predict import EncodingName
 from nightjar.prompts.encoding import encode
 from nightjar.prompts.encodings import MIXED, NAMED, encode_instance, named, tsv_lines, variants

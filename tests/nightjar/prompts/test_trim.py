@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.prompts.encoding import CUE, encode
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe
 from nightjar.prompts.model_text import model_input

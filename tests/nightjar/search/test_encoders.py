@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import EncoderSource
+from nightjar.params.inputs import EncoderSource
 from nightjar.params.search import Index
 from nightjar.search.encoders import encoder_of_entry_point, identity, load_encoder
 from stages.base_model.prepare import make_encoder_ready

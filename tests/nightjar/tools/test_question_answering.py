@@ -13,7 +13,7 @@ from nightjar.models.engine.loading import load
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Text, Toolbox, ToolRequest, make
 from nightjar.tools.line_generation import generate_lines
-from nightjar.tools.passages import PassageSearch
+from nightjar.tools.passage_store import PassageSearch
 from nightjar.tools.question_answering import HEAD, LONGEST, QuestionAnswering, prompt
 from nightjar.tools.reader import Reader
 from tests import tiny_models

@@ -17,8 +17,8 @@ from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from nightjar.search.lexical import LexicalIndex
 from nightjar.search.words import words
-from nightjar.tools import Call, Toolbox, ToolRequest, make, passages
-from nightjar.tools.passages import PassageSearch
+from nightjar.tools import Call, Toolbox, ToolRequest, make, passage_store
+from nightjar.tools.passage_store import PassageSearch
 from nightjar.tools.wiki_search import SNIPPET_WORDS, WikiSearch, snippet
 
 PASSAGES = [
@@ -91,7 +91,7 @@ def test_the_first_of_the_whole_ranking_that_is_not_contained(
     index = LexicalIndex.build(f"\n{one}" for one in texts)
     tool = WikiSearch(PassageSearch(table, index, "1"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passages, "DEPTH", 2)
+        patch.setattr(passage_store, "DEPTH", 2)
         found = tool.run([ToolRequest(query, text=text)])
     assert found == [None if wanted is None else snippet("", texts[wanted])]
 

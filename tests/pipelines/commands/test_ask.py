@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nightjar.params.search import Index
-from nightjar.predict import ask as asking
+from nightjar.predict import direct_questions as asking
 from nightjar.tools import ToolRequest, make
 from pipelines.cli import main
 from stages.index.passage_index import build

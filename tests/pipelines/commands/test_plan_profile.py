@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nightjar.core.errors import NightjarError
-from nightjar.params.profiles import names, values
+from nightjar.params.profile_values import names, values
 from pipelines.commands.plan import plan
 from tests.conftest import ROOT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks.evaluation import WHOLE
+from nightjar.benchmarks.evaluation_folder import WHOLE
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import tables
 from pipelines.graph.graph import Graph, Stage

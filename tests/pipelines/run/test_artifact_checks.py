@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightjar.core import checks, contracts, tables
+from nightjar.core import artifact_rules, contracts, tables
 from nightjar.core.contracts import (
     DEV,
     EVIDENCE,
@@ -86,7 +86,7 @@ def facts(workdir: Path) -> dict[str, Any]:
         "rows_in": 12,
         "rows_out": 9,
         "rows_rejected": 3,
-        "tables": {SPLIT.as_posix(): checks.inventory(SPLIT)},
+        "tables": {SPLIT.as_posix(): artifact_rules.inventory(SPLIT)},
     }
 
 
@@ -222,7 +222,7 @@ def test_keys_are_counted_as_by_hand(
     pq.write_table(contracts.REJECTED.schema.empty_table(), path / "rejected.parquet")
     counted = Counter(keys)
     twice = {key: n for key, n in counted.items() if n > 1}
-    findings = checks.check(path)
+    findings = artifact_rules.check(path)
     assert sum(it.count for it in findings) == sum(twice.values()) - len(twice)
     assert {it.check for it in findings} == ({"keys"} if twice else set())
     shown = {(it["task_id"], it["id"], it["rank"]): it["times"] for found in findings for it in found.rows}
@@ -311,7 +311,7 @@ def test_ids_that_are_nowhere(facts: dict[str, Any]) -> None:
     it = only(found(None, SCORED))
     assert (it.check, it.count) == ("references", 2)
     assert sorted(row["id"] for row in it.rows) == ["gone", "t-1"]
-    assert checks.check(SCORED) == [], "where the questions are not at hand nothing can be said"
+    assert artifact_rules.check(SCORED) == [], "where the questions are not at hand nothing can be said"
 
 
 def test_what_is_referred_to_may_be_broken_too(facts: dict[str, Any]) -> None:
@@ -327,4 +327,4 @@ def test_no_test_side_is_all_right(workdir: Path) -> None:
     with tables.ArtifactWriter(SPLIT) as writer:
         for table in (TRAIN, DEV, TEST, SUPERVISED, SPLIT_TASKS):
             writer.write(table, [])
-    assert checks.check(SPLIT) == []
+    assert artifact_rules.check(SPLIT) == []

@@ -41,7 +41,7 @@ MAKE = """
 import json
 from pathlib import Path
 from nightjar.core import contracts, tables
-from nightjar.core import checks
+from nightjar.core import artifact_rules
 leak = int(Path("params.yaml").read_text().split()[1])
 row = {"dataset": "d", "file": "f", "index": 0, "outputs": ["o"]}
 with tables.ArtifactWriter(Path("data/split")) as writer:
@@ -53,7 +53,7 @@ with tables.ArtifactWriter(Path("data/split")) as writer:
     more = {"track": "default", "category": "c", "task_id": "z"}
     writer.write(contracts.TEST, [{**row, **more, "id": f"z{n}", "input": f" text {n}"} for n in range(1, 15)])
 facts = {"stage": "split", "rows_in": 28, "rows_out": 28, "rows_rejected": 0,
-         "tables": {"data/split": checks.inventory(Path("data/split"))}}
+         "tables": {"data/split": artifact_rules.inventory(Path("data/split"))}}
 Path("split.json").write_text(json.dumps(facts))
 """
 

@@ -15,7 +15,7 @@ from nightjar.benchmarks import registry
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.params import Params, load, validate
-from nightjar.params.profiles import names
+from nightjar.params.profile_values import names
 from pipelines.run import profiles
 from pipelines.run.profiles import Change, apply
 from tests.conftest import ROOT

@@ -163,13 +163,13 @@ def test_closure_of_a_file_without_effect_ends_there() -> None:
 
 def test_names_of_a_registry_are_read_without_importing_it() -> None:
     from nightjar.benchmarks import registry as benchmarks
-    from nightjar.tools import registry as tools
+    from nightjar.tools import tool_registry as tools
 
     assert list(CODE.registered("benchmark")) == list(benchmarks.OWN)
     assert list(CODE.registered("tool")) == list(tools.BUILT_IN)
     assert all(
         module in CODE.files for kind in ("benchmark", "tool") for module in CODE.registered(kind).values()
     )
-    registry = SourceFile(ROOT, PurePosixPath("nightjar/tools/registry.py"))
+    registry = SourceFile(ROOT, PurePosixPath("nightjar/tools/tool_registry.py"))
     with pytest.raises(KeyError, match="NOTHING"):
         registry.dictionary("NOTHING")

@@ -17,7 +17,7 @@ from nightjar.models.directory.weights import find_weights, weights_digest
 from nightjar.models.engine.loading import load
 from nightjar.models.source import ModelSource
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.data import EncoderSource, PinnedSource
+from nightjar.params.inputs import EncoderSource, PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import recorded
 from stages.base_model.prepare import make_encoder_ready

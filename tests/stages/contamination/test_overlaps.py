@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nightjar.benchmarks import registry
-from nightjar.core import checks, tables
+from nightjar.core import artifact_rules, tables
 from nightjar.core.contracts import (
     DEV,
     DEV_QUESTIONS,
@@ -201,7 +201,7 @@ def test_the_artifact(made: Path) -> None:
     sides = facts["benchmarks"]["supernatinst"]["sides"]
     assert sides["any"]["overlapping"] == 2 and facts["texts"]["train"] == 4
     assert facts["benchmarks"]["supernatinst"]["evidence"] is None
-    assert checks.check(OUTPUT) == []
+    assert artifact_rules.check(OUTPUT) == []
 
 
 def test_every_benchmark_is_held_against_all_that_is_trained_on(made: Path) -> None:

@@ -15,7 +15,7 @@ from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
 from nightjar.models.tokenizer import Tokenizer, load_tokenizer
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.params.train import RecipeInputs
 from nightjar.prompts.encodings import variants
 from nightjar.prompts.model_text import model_input

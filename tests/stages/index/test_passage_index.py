@@ -17,7 +17,7 @@ from nightjar.search.dense import DenseIndex
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.encoders import identity
 from nightjar.search.lexical import LexicalIndex
-from nightjar.tools.passages import PassageSearch
+from nightjar.tools.passage_store import PassageSearch
 from nightjar.tools.tool import ToolRequest
 from stages.index import passage_index as build_module
 from stages.index.passage_index import build

@@ -16,7 +16,7 @@ from nightjar.core import tables
 from nightjar.core.config import read_yaml
 from nightjar.core.contracts import DEV, INSTANCES, SPLIT_TASKS, SUPERVISED, TASKS, TEST, TRAIN, Table
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Split
+from nightjar.params.inputs import Split
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from stages.split.split_artifact import build
 from tests.in_process import run_stage

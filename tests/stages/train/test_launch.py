@@ -17,7 +17,7 @@ from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 
 from nightjar.models.directory.weights import write_checksums
-from nightjar.params.profiles import names
+from nightjar.params.profile_values import names
 from nightjar.params.train import Recipe, Train
 from tests.conftest import ROOT
 from tests.in_process import run_stage

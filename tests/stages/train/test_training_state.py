@@ -39,14 +39,14 @@ import stages.train.__main__, stages.train.recipe_training, stages.train.launch
 from nightjar import params
 from nightjar.core import files
 from stages._runtime import stage as harness
-from stages.train import checkpoint, loop
+from stages.train import training_state, loop
 
 get_checkpoint_conversion_mapping("llama")  # transformers compiles all its patterns once
 gc.collect()
 gc.freeze()  # a child that looked for garbage in all this would copy it
 
 def child(name, call, function, log):
-    module = {"flush": checkpoint, "_publish": checkpoint.Checkpoints, "_step": loop.Trainer,
+    module = {"flush": checkpoint, "_publish": training_state.Checkpoints, "_step": loop.Trainer,
               "replace": files, "_evaluate": loop.Trainer}[function] if function else None
     if module:
         inner, seen = getattr(module, function), [0]

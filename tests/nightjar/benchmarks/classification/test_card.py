@@ -9,7 +9,7 @@ import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.classification.tasks import LABELS, names
-from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.benchmarks.file_scoring import compare_files, score_files
 from nightjar.core.errors import NightjarError
 
 BENCHMARK = registry.load_benchmark("classification")

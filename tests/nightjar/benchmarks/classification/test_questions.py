@@ -16,7 +16,7 @@ from nightjar.benchmarks.classification.tasks import names
 from nightjar.benchmarks.question import Asking, Question, Record, Sources, questions_of
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from stages.ingest.datasets import ingest_records
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.file_scoring import analyse
 from nightjar.benchmarks.protoqa.analyses import PUBLISHED, SimilarityAgreement, agreement
-from nightjar.benchmarks.score import analyse
 from pipelines.cli import main
 from tests.in_process import captured
 from tests.nightjar.benchmarks.protoqa.files import put, row

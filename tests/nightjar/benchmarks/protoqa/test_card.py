@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.answers_and_references import read_references, write_references
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.files import read_references, write_references
+from nightjar.benchmarks.file_scoring import compare_files, score_files
 from nightjar.benchmarks.protoqa import similarity, wordnet
-from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.score import analyse
+from nightjar.benchmarks.file_scoring import analyse
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.protoqa.files import put, row
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.clusters import parse_question
+from nightjar.benchmarks.protoqa.answer_clusters import parse_question
 from nightjar.benchmarks.protoqa.filters import labels
 from tests.nightjar.benchmarks.protoqa.files import row
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import lists, sampled_from
 
-from nightjar.benchmarks import files
+from nightjar.benchmarks import answers_and_references
 from nightjar.benchmarks.benchmark import Match
 from nightjar.benchmarks.protoqa.metrics import RULES, cleaned, counted_answers, explained, matches, score
 from nightjar.benchmarks.protoqa.scoring import BENCHMARK
@@ -168,8 +168,10 @@ def test_the_first_answer_has_the_cluster(answers: list[str]) -> None:
 
 def test_matches_are_worth_what_the_matching_of_the_list_is(real_data: Path) -> None:
     folder = real_data / "protoqa"
-    questions = files.read_references(BENCHMARK, folder / "dev.crowdsourced.jsonl")
-    predicted = files.read_answers(BENCHMARK, folder / "dev.predictions.gpt2finetuned.json", questions)
+    questions = answers_and_references.read_references(BENCHMARK, folder / "dev.crowdsourced.jsonl")
+    predicted = answers_and_references.read_answers(
+        BENCHMARK, folder / "dev.predictions.gpt2finetuned.json", questions
+    )
     for one, answers in zip(questions[:12], predicted[:12], strict=True):
         assert answers
         counts = {it["id"]: it["count"] for it in one.parts["clusters"]}

@@ -19,7 +19,7 @@ from nightjar.core import contracts
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
 # Questions of the sample, by task.

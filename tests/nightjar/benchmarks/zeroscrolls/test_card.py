@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.file_scoring import compare_files, score_files, score_rows
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.score import compare_files, score_files, score_rows
 from nightjar.benchmarks.zeroscrolls.metrics import score
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from tests.nightjar.benchmarks.zeroscrolls.files import put

@@ -17,7 +17,7 @@ from nightjar.models.directory.gguf_metadata import ARCHITECTURES
 from nightjar.models.directory.preparation import prepare_model, prepare_tokenizer
 from nightjar.models.engine.loading import load
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.data import PinnedSource
+from nightjar.params.inputs import PinnedSource
 
 VOCABULARY = [chr(33 + n) for n in range(93)] + ["ab", "Ġ", "Ċ"]
 SIZES = {

@@ -23,7 +23,7 @@ from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.loading import load
 from nightjar.models.engine.log_probabilities import continuation_sums, encode_continuation, text_loss
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.data import Encoding
+from nightjar.params.inputs import Encoding
 from nightjar.prompts.encodings import NAMED
 from nightjar.search.reranker import embed, prompts
 from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, remove

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.params.profiles import Change, values
+from nightjar.params.profile_values import Change, values
 from stages.report.project.nearest_profile import nearest_profile
 
 ROOT = Path(__file__).parents[4]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.source_rows import InvalidRow
 from nightjar.core.json_text import is_text, not_text, quote_short
 
 Row = Mapping[str, Any]

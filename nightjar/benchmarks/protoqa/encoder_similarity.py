@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nightjar.benchmarks.protoqa.clusters import Cluster, clusters_of
+from nightjar.benchmarks.protoqa.answer_clusters import Cluster, clusters_of
 from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.benchmarks.question import Question
 from nightjar.core import paths

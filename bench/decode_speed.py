@@ -1,6 +1,6 @@
 """Answers a second of the decode engine, of transformers' own generate, and of a machine without overheads, in one run.
 
-    python -m bench.decode [--model models/base/language_model] [--precision float32] [--prompts 200] [--batch 16]
+    python -m bench.decode_speed [--model models/base/language_model] [--precision float32] [--prompts 200] [--batch 16]
                            [--threads 2]
 
 The prompts are pieces of the sample corpus of 20 to 1,000 tokens, the logarithm of the length drawn evenly, with a

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.evaluation import ledger_rows
+from nightjar.benchmarks.evaluation_folder import ledger_rows
 from nightjar.core import contracts
 from nightjar.core.contracts import FLOAT, INSTANCE_SCORES, TEXT, schema
 from nightjar.core.errors import NightjarError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.submission import AnswerTable, SubmittedAnswer
+from nightjar.benchmarks.leaderboard_file import AnswerTable, SubmittedAnswer
 from nightjar.core.errors import NightjarError
 
 FORM = AnswerTable(("one", "two"), "https://nowhere", ("Task", "ID", "Prediction"), "!@#$%^&*()")

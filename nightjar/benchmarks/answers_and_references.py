@@ -10,11 +10,11 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nightjar.benchmarks.file_readers import once, predicted_rows, read_own_references, unknown_id
+from nightjar.benchmarks.leaderboard_file import AnswerTable
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.question_set import OTHERS, QuestionSet, check_settings
-from nightjar.benchmarks.readers import once, predicted_rows, read_own_references, unknown_id
 from nightjar.benchmarks.records import read_questions
-from nightjar.benchmarks.submission import AnswerTable
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import PIPE, check_input, check_output, kind, write_lines
@@ -169,7 +169,7 @@ def write_references(card: QuestionSet, path: Path, questions: Path | None = Non
     """Write the questions as the JSON Lines that others score against; returns how many.
 
     A line has id, references, task, and where the card has them category and track, and the texts that the card's
-    `files.context_parts` names. A question without references has no line. An id that occurs in several tasks is
+    files name as `context_parts`. A question without references has no line. An id that occurs in several tasks is
     written as TASK:ID if the card's ids must be unique. The file is written whole or not at all.
     """
     source = questions or paths.QUESTIONS / card.name

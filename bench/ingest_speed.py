@@ -1,6 +1,6 @@
 """Ingest of task files against the obvious ways: speed and peak memory, measured side by side.
 
-    python -m bench.ingest --input PATH [--repeats 5]
+    python -m bench.ingest_speed --input PATH [--repeats 5]
 
 Every way runs in a process of its own, in turn, so that a busy machine slows all alike. `frame` reads every file with
 json, makes one pandas DataFrame and writes it with to_parquet; `frames` does so file by file. Neither checks anything.
@@ -75,7 +75,15 @@ def main() -> None:
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(arguments.repeats):
         for way in WAYS:
-            command = [sys.executable, "-m", "bench.ingest", "--input", str(arguments.input), "--way", way]
+            command = [
+                sys.executable,
+                "-m",
+                "bench.ingest_speed",
+                "--input",
+                str(arguments.input),
+                "--way",
+                way,
+            ]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             runs[way].append(json.loads(done.stdout))
     print(f"{size:.1f} MB; medians of {arguments.repeats} repeats")

@@ -21,8 +21,8 @@ from nightjar.core.errors import NightjarError, did_you_mean
 from nightjar.core.json_text import quote_short
 from nightjar.params.augment import ToolParams
 from nightjar.params.benchmarks import Labeller
-from nightjar.params.data import RecordsPath
 from nightjar.params.groups import ALL_TOOLS
+from nightjar.params.inputs import RecordsPath
 from nightjar.params.predict import PredictBenchmark, System
 from nightjar.params.readers import QaReader, ReaderInputs, ReaderRecipe
 from nightjar.params.search import RerankModel, Retrieval

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from nightjar.benchmarks.score import compare_files, score_files
+from nightjar.benchmarks.file_scoring import compare_files, score_files
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import put as write
 

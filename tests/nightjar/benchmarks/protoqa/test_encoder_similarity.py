@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import GaussianProcessRegressor
 from transformers import AutoModel, AutoTokenizer
 
-from nightjar.benchmarks.files import read_answers, read_references
-from nightjar.benchmarks.protoqa.clusters import best_list, clusters_of
-from nightjar.benchmarks.protoqa.encoder import EncoderSimilarity, assigned, encoder_similarity
+from nightjar.benchmarks.answers_and_references import read_answers, read_references
+from nightjar.benchmarks.protoqa.answer_clusters import best_list, clusters_of
+from nightjar.benchmarks.protoqa.encoder_similarity import EncoderSimilarity, assigned, encoder_similarity
 from nightjar.benchmarks.protoqa.metrics import explained, score
 from nightjar.benchmarks.protoqa.questions import statement
 from nightjar.benchmarks.question import Question

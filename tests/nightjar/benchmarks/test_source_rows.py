@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nightjar.benchmarks.rows import rows
+from nightjar.benchmarks.source_rows import rows
 from nightjar.core.errors import NightjarError
 
 

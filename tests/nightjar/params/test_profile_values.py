@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.params.profiles import values
+from nightjar.params.profile_values import values
 
 ROOT = Path(__file__).parents[3]
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core.errors import NightjarError
-from nightjar.judge import page as judge_page
-from nightjar.judge.page import choose, export, page_data, sides
+from nightjar.judge import comparison_page as judge_page
+from nightjar.judge.comparison_page import choose, export, page_data, sides
 from nightjar.judge.sets import Instance, JudgedTask, Texts
 from tests.nightjar.judge import judge_data
 

@@ -1,6 +1,6 @@
 """The engine against transformers' own forward, on the GPU if there is one, in float32 and in bfloat16.
 
-    python -m bench.agreement [--model models/base/language_model] [--prompts 50] [--families 200]
+    python -m bench.engine_agreement [--model models/base/language_model] [--prompts 50] [--families 200]
 
 The models are tiny ones of every family of transformers (`tests.tiny_families`), and MODEL with pieces of the sample
 corpus. Each prompt has a continuation scored and is continued greedily, and a text has its loss taken. transformers
@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from bench.decode import pieces
+from bench.decode_speed import pieces
 from bench.harness import MODEL, options
 from nightjar.core.errors import first_line
 from nightjar.models.engine.equality import TOLERANCES, choose_engine

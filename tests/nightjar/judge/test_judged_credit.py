@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightjar.core.errors import NightjarError
-from nightjar.judge.score import score
+from nightjar.judge.judged_credit import score
 
 PAGE = "f" * 64
 

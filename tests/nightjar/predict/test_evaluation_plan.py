@@ -16,7 +16,7 @@ from nightjar.benchmarks import registry
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import LANGUAGE_MODEL, QUESTIONS
 from nightjar.models.directory.weights import write_checksums
-from nightjar.predict.plan import (
+from nightjar.predict.evaluation_plan import (
     EvaluationPlan,
     EvaluationRequest,
     model_of,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nightjar.benchmarks import files, registry
+from nightjar.benchmarks import answers_and_references, registry
 from nightjar.benchmarks.aggregate import (
     Ints,
     by_track,
@@ -18,7 +18,7 @@ from nightjar.benchmarks.aggregate import (
 )
 from nightjar.benchmarks.average import mean_difference, mean_score
 from nightjar.benchmarks.benchmark import Benchmark, Progress
-from nightjar.benchmarks.evaluation import prompting_of
+from nightjar.benchmarks.evaluation_folder import prompting_of
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores, nothing_to_score, score
 from nightjar.core import paths
@@ -71,11 +71,11 @@ def score_files(
     predictions = Path(predictions)
     references, details, encoder = (None if it is None else Path(it) for it in (references, details, encoder))
     inputs = [predictions, references or paths.QUESTIONS / card.name]
-    files.check_pipes(inputs)
+    answers_and_references.check_pipes(inputs)
     if details is not None:
         check_output(details, inputs)
-    questions = files.read_references(card, references)
-    answers = files.read_answers(card, predictions, questions)
+    questions = answers_and_references.read_references(card, references)
+    answers = answers_and_references.read_answers(card, predictions, questions)
     if nothing := nothing_to_score(card, questions, str(predictions)):
         raise nothing
     # After the files are checked: an encoder takes long to load.
@@ -126,9 +126,12 @@ def compare_files(
     """
     card = registry.load_benchmark(benchmark)
     a, b, references = Path(a), Path(b), None if references is None else Path(references)
-    files.check_pipes([a, b, references])
-    questions = files.read_references(card, references)
-    answers = {name: files.read_answers(card, path, questions) for name, path in (("a", a), ("b", b))}
+    answers_and_references.check_pipes([a, b, references])
+    questions = answers_and_references.read_references(card, references)
+    answers = {
+        name: answers_and_references.read_answers(card, path, questions)
+        for name, path in (("a", a), ("b", b))
+    }
     if nothing := nothing_to_score(card, questions):
         raise nothing
     ours, theirs = (score(card, name, questions, texts) for name, texts in answers.items())
@@ -293,13 +296,15 @@ def _write_details(
     path: Path,
     scores: SystemScores,
     questions: Sequence[Question],
-    answers: Sequence[files.Answers],
+    answers: Sequence[answers_and_references.Answers],
     inputs: Sequence[Path],
 ) -> None:
     form = card.files
     columns = [(name, values.tolist()) for name, values in scores.parts.items()]
     lines = []
-    for place, (id, question) in enumerate(zip(files.ids(card, questions), questions, strict=True)):
+    for place, (id, question) in enumerate(
+        zip(answers_and_references.ids(card, questions), questions, strict=True)
+    ):
         line: dict[str, Any] = {"id": id, form.task: question.task_id}
         if form.category:
             line |= {form.category: category_name(question.category), "track": question.track}
@@ -331,8 +336,8 @@ def analyse(
         raise NightjarError(f"{benchmark} has no analysis of that name", repr(name), f"its analyses: {names}")
     if encoder is not None and not analysis.encoder:
         raise NightjarError(f"the analysis {name} uses no encoder", encoder, "leave the encoder out")
-    files.check_pipes([references, file])
-    questions = files.read_references(card, references)
+    answers_and_references.check_pipes([references, file])
+    questions = answers_and_references.read_references(card, references)
     if nothing := nothing_to_score(card, questions):
         raise nothing
     facts = analysis.run(questions, file, encoder, progress)

@@ -23,7 +23,7 @@ from nightjar.benchmarks.aggregate import category_name
 from nightjar.core.arguments import AnyPath
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import FILE, check_output, kind, write_output
-from nightjar.judge.files import ANSWERS_FORMAT, Item, PageKey, Place
+from nightjar.judge.judge_files import ANSWERS_FORMAT, Item, PageKey, Place
 from nightjar.judge.sets import REFERENCES, Instance, JudgedTask, Key, Texts, match, read_set
 
 TASKS_BY_DEFAULT = 10

@@ -17,7 +17,7 @@ import numpy as np
 
 from nightjar.core.arguments import AnyPath, check_list
 from nightjar.core.errors import NightjarError
-from nightjar.judge.files import AnswersFile, PageKey, read_answers, read_key
+from nightjar.judge.judge_files import AnswersFile, PageKey, read_answers, read_key
 from nightjar.statistics.agreement import nominal_alpha, raw_agreement
 from nightjar.statistics.bootstrap import Bootstrap, percent
 

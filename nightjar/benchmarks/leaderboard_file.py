@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from nightjar.benchmarks.readers import check_ids, once
-from nightjar.benchmarks.rows import read_text
+from nightjar.benchmarks.file_readers import check_ids, once
+from nightjar.benchmarks.source_rows import read_text
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import PIPE, check_output, write_output
 from nightjar.core.json_text import is_text, quote_short

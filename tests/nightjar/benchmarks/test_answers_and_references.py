@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.files import read_answers, read_references, write_references
+from nightjar.benchmarks.answers_and_references import read_answers, read_references, write_references
+from nightjar.benchmarks.file_scoring import compare_files, score_files
 from nightjar.benchmarks.registry import load_benchmark
-from nightjar.benchmarks.score import compare_files, score_files
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
 from tests.nightjar.benchmarks.zeroscrolls.files import put as write

@@ -1,6 +1,6 @@
 """Our scores against the published program, in one run.
 
-    python -m bench.score --input FOLDER [--pairs 100000]
+    python -m bench.score_speed --input FOLDER [--pairs 100000]
 
 ROUGE-1, ROUGE-L and exact match against rouge_score called pair by pair. FOLDER has task files of
 Super-NaturalInstructions. Pairs are real, drawn with a fixed seed: for a reference output the answer is by turns

@@ -1,9 +1,9 @@
 """Our search against plain references, each pair in one run, in seconds of processor time on one thread.
 
-    OMP_NUM_THREADS=1 python -m bench.search lexical --tasks FOLDER [--count 100000] [--queries 100]
-    OMP_NUM_THREADS=1 python -m bench.search encode --tasks FOLDER [--encoder DIR] [--count 400]
-    OMP_NUM_THREADS=1 python -m bench.search exact [--count 100000] [--queries 200]
-    OMP_NUM_THREADS=1 python -m bench.search kinds [--count 10000] [--dimension 384] [--vectors FILE.npy]
+    OMP_NUM_THREADS=1 python -m bench.search_speed lexical --tasks FOLDER [--count 100000] [--queries 100]
+    OMP_NUM_THREADS=1 python -m bench.search_speed encode --tasks FOLDER [--encoder DIR] [--count 400]
+    OMP_NUM_THREADS=1 python -m bench.search_speed exact [--count 100000] [--queries 200]
+    OMP_NUM_THREADS=1 python -m bench.search_speed kinds [--count 10000] [--dimension 384] [--vectors FILE.npy]
 
 lexical   BM25 of sentences of task inputs, against rank_bm25, and against bm25s where it and numba are installed
 encode    task inputs to vectors, against transformers in batches of 64 in the order of the files

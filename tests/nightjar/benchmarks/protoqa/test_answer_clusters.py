@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.protoqa.clusters import Cluster, best_list, parse_question
-from nightjar.benchmarks.rows import InvalidRow
+from nightjar.benchmarks.protoqa.answer_clusters import Cluster, best_list, parse_question
+from nightjar.benchmarks.source_rows import InvalidRow
 from tests.nightjar.benchmarks.protoqa.files import row
 
 CLUSTERS = [Cluster("q1.0", 60, ("rain", "a shower")), Cluster("q1.1", 40, ("snow",))]

@@ -108,7 +108,7 @@ def call_text(
     """Return the result of the call written in `text`, e.g. "0.29" for "Calculator(400 / 1400)".
 
     `today` is the day of the call, `resource` what the tool reads (by default data/index), `settings` those of each
-    tool by its name in the registry (see `registry.make`). Raises NightjarError for what is no call, for a tool that is
+    tool by its name in the registry (see `make`). Raises NightjarError for what is no call, for a tool that is
     unknown or not available, and for a call without a result, saying why.
     """
     call_start = repr(text if len(text) <= 60 else text[:57] + "...")

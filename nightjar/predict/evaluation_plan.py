@@ -11,7 +11,7 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.evaluation import tasks_left_out, tasks_of
+from nightjar.benchmarks.evaluation_folder import tasks_left_out, tasks_of
 from nightjar.benchmarks.question_set import check_settings
 from nightjar.benchmarks.records import read_questions
 from nightjar.core import paths
@@ -20,10 +20,10 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend
 from nightjar.models.directory.weights import CONFIG
 from nightjar.params import Params, validate
-from nightjar.params.data import PinnedSource
 from nightjar.params.groups import ALL_TOOLS
+from nightjar.params.inputs import PinnedSource
 from nightjar.params.predict import System
-from nightjar.params.profiles import put
+from nightjar.params.profile_values import put
 from nightjar.predict.predictor import Job, lacking
 from nightjar.predict.resolved_model import ResolvedModel, resolve, system_name
 from nightjar.predict.standalone import values_for

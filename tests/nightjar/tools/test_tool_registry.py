@@ -24,8 +24,8 @@ from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.search.lexical import LexicalIndex
 from nightjar.tools import Call, Text, Toolbox, ToolRequest, make, names
 from nightjar.tools.machine_translation import MachineTranslation
-from nightjar.tools.passages import PassageSearch
-from nightjar.tools.registry import BUILT_IN, call_text, check
+from nightjar.tools.passage_store import PassageSearch
+from nightjar.tools.tool_registry import BUILT_IN, call_text, check
 from nightjar.tools.wiki_search import WikiSearch
 from pipelines.cli import main
 from tests.conftest import ROOT
