@@ -46,7 +46,7 @@ gc.collect()
 gc.freeze()  # a child that looked for garbage in all this would copy it
 
 def child(name, call, function, log):
-    module = {"flush": checkpoint, "_publish": training_state.Checkpoints, "_step": loop.Trainer,
+    module = {"flush": training_state, "_publish": training_state.Checkpoints, "_step": loop.Trainer,
               "replace": files, "_evaluate": loop.Trainer}[function] if function else None
     if module:
         inner, seen = getattr(module, function), [0]
