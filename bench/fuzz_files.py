@@ -179,7 +179,7 @@ def _profile(path: Path) -> None:
     for name in ("defaults.yaml", "sample.yaml"):
         if not path.with_name(name).exists():
             path.with_name(name).write_bytes((ROOT / "profiles" / name).read_bytes())
-    profiles.apply(path.parents[1], path.stem, write=False)
+    profiles.checked_text(path.parents[1], path.stem)
 
 
 def _groups(path: Path) -> None:
@@ -191,7 +191,7 @@ def _value(path: Path) -> None:
     """The argument of --set; the message names the option instead of a file."""
     text = path.read_bytes().decode("utf-8", "replace")
     try:
-        profiles.apply(ROOT, "sample", [text], write=False)
+        profiles.checked_text(ROOT, "sample", [text])
     except NightjarError as error:
         if not any(word in str(error) for word in ("--set", "profile sample")):
             raise AssertionError(f"neither option nor profile: {error}") from None

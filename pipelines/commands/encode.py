@@ -17,8 +17,8 @@ from nightjar.core.files import PIPE, check_input
 from nightjar.params.inputs import Encoding
 from nightjar.prompts.encodings import encode_instance, named, tsv_lines
 from nightjar.prompts.gpt2_bpe import Gpt2Bpe
-from pipelines.commands.console import say, say_exact, say_json
-from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, as_json_option
+from pipelines.commands.console import say, say_exact
+from pipelines.commands.options import COUNT, FILE, POSITIVE, SEED, CommandResult, printed
 
 FORMAT = "give a Super-NaturalInstructions task file"
 
@@ -43,7 +43,7 @@ FORMAT = "give a Super-NaturalInstructions task file"
     show_default=True,
     help="For what is drawn: the reference of --tsv, the encoding of --encoding tk_instruct.",
 )
-@as_json_option
+@printed()
 def encode(
     task: Path,
     instance: int | None,
@@ -52,8 +52,7 @@ def encode(
     max_source_length: int,
     tsv: bool,
     seed: int,
-    as_json: bool,
-) -> None:
+) -> CommandResult:
     """Print the exact model input of an instance.
 
     Lengths are in tokens of models/base/language_model if that exists, else of GPT-2. With --tsv all
@@ -67,7 +66,7 @@ def encode(
       nightjar encode --task task001.json --instance 0 --encoding def_pos2_neg2_expl --json
       nightjar encode --task task001.json --tsv > task001.tsv
     """
-    if tsv and (instance is not None or as_json):
+    if tsv and (instance is not None or click.get_current_context().params["as_json"]):
         fix = "leave out --instance and --json, or --tsv"
         raise NightjarError("it prints all instances, as TSV", "--tsv", fix)
     if instance is None and not tsv:
@@ -93,7 +92,6 @@ def encode(
             _warn(task, f"{count} instances in, {len(rows)} out, {len(reasons)} refused ({first})")
     elif instance in rows:
         result = encode_instance(read.head, rows[instance], options, _tokenizer(), seed)
-        lines = [result["source"]]
     elif instance in reasons:
         fix = "fix it or choose another: ingest refuses it too"
         raise NightjarError(reasons[instance], f"{task}: Instances[{instance}]", fix)
@@ -103,12 +101,14 @@ def encode(
     # A prompt shows nothing else of the head.
     if examples := [entry for entry in read.left_out if " Examples: " in entry]:
         _warn(task, f"{len(examples)} examples left out, first {examples[0]}")
-    if as_json:
-        say_json(result)
-        return
-    for line in lines:
-        say_exact(line)
-    if not tsv and sys.stdout.isatty():
+    if instance is None:
+        return CommandResult(lines, lambda lines: say_exact("\n".join(lines)))
+    return CommandResult(result, _print)
+
+
+def _print(result: dict[str, Any]) -> None:
+    say_exact(result["source"])
+    if sys.stdout.isatty():
         say(err=True)
         say(f"references: {json.dumps(result['references'], ensure_ascii=False)}", err=True)
 

@@ -53,16 +53,15 @@ def _missing(profile: str, settings: Sequence[str]) -> None:
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="One more setting; may be repeated."
 )
-@click.option("--dry-run", is_flag=True, help="Print the difference and write nothing.")
 @printed()
-def use(profile: str | None, settings: tuple[str, ...], dry_run: bool) -> CommandResult:
+def use(profile: str | None, settings: tuple[str, ...]) -> CommandResult:
     """Apply PROFILE to params.yaml and print what it changes.
 
     The new params.yaml is profiles/defaults.yaml with the changes of the profile and of --set. It is checked
     before it is written. The command lists missing data and weights of the
     stages that the profile is for, and what fetches them. Entries of your
     own in params.yaml are removed, unless a profile in profiles/ has them. A warning then names them and
-    the copy of the file.
+    the copy of the file. `nightjar plan --profile` says before what a profile would run and need.
 
     \b
     Example:
@@ -73,20 +72,17 @@ def use(profile: str | None, settings: tuple[str, ...], dry_run: bool) -> Comman
         fix = f"give one of {', '.join(names(Path()))}"
         raise NightjarError("no profile is named", "use", fix)
     # The stages that a rebuild has not started yet would read the new parameters. Without the file none runs.
-    alone = dry_run or not paths.REBUILD_LOCK.exists()
-    with nullcontext() if alone else rebuild_lock(Path(), fix="wait for it, or give --dry-run"):
-        changes = apply(Path(), profile, settings, write=not dry_run)
+    with rebuild_lock(Path(), fix="wait for it") if paths.REBUILD_LOCK.exists() else nullcontext():
+        changes = apply(Path(), profile, settings)
     for file, systems in moved_tools(Path(), profile).items():
         forms = (f"{name} (tools: {keys['tools']}, index: {keys['index']})" for name, keys in systems.items())
         message = f"moved the index of tools out of `tools`: {', '.join(forms)}"
         say(f"nightjar: use: {file}: {message}; write this into the profile", err=True)
     if lost := added_by_user(Path(), changes):
-        removed = "would be removed" if dry_run else "removed"
-        copy = "" if dry_run else f"; params.yaml before: {paths.PARAMS_BEFORE}"
-        keep = f"to keep them, write them to profiles/NAME.yaml and run: nightjar use NAME{copy}"
-        say(f"nightjar: use: {removed}, and in no profile: {', '.join(lost)}; {keep}", err=True)
-    if not dry_run:
-        write_text(paths.PROFILE, f"{profile}\n")
+        keep = "to keep them, write them to profiles/NAME.yaml and run: nightjar use NAME"
+        what = f"removed, and in no profile: {', '.join(lost)}; {keep}; params.yaml before: {paths.PARAMS_BEFORE}"
+        say(f"nightjar: use: {what}", err=True)
+    write_text(paths.PROFILE, f"{profile}\n")
     if Path("dvc.yaml").is_file():
         click.get_current_context().call_on_close(partial(_missing, profile, settings))
     return CommandResult([vars(change) for change in changes], _print)

@@ -38,22 +38,25 @@ HEADER = (
 LONGEST_LINE = 180
 
 
-def apply(root: Path, profile: str, settings: Iterable[str] = (), write: bool = True) -> list[Change]:
+def apply(root: Path, profile: str, settings: Iterable[str] = ()) -> list[Change]:
     """Write params.yaml for `profile` with `settings` ("KEY=VALUE", the value in YAML); returns what changes.
 
     If entries are removed that no profile has, PARAMS_BEFORE gets the file as it was. Raises NightjarError for an
     unknown profile, key or value, before anything is written.
     """
-    text, target = params_text(values_with(root, profile, settings)), root / PARAMS_FILE
-    # Checked as it will be read.
-    new = parse(text, target)
-    check_project(validate(new, f"profile {profile}"), root, f"profile {profile}")
-    differences = list(changes(_old(target), new))
-    if write and added_by_user(root, differences):
+    text, target = checked_text(root, profile, settings), root / PARAMS_FILE
+    differences = list(changes(_old(target), parse(text, target)))
+    if added_by_user(root, differences):
         write_text(root / PARAMS_BEFORE, read_text(target))
-    if write:
-        write_text(target, text)
+    write_text(target, text)
     return differences
+
+
+def checked_text(root: Path, profile: str, settings: Iterable[str] = ()) -> str:
+    """Return the text of params.yaml that `apply` writes, checked as it will be read."""
+    text = params_text(values_with(root, profile, settings))
+    check_project(validate(parse(text, root / PARAMS_FILE), f"profile {profile}"), root, f"profile {profile}")
+    return text
 
 
 def values_with(root: Path, profile: str, settings: Iterable[str]) -> dict[str, Any]:

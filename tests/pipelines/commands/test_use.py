@@ -44,11 +44,8 @@ def test_removed_added_and_changed_keys_differ(project: Path) -> None:
 
 def test_what_is_in_no_profile_is_named_and_can_be_had_back(project: Path) -> None:
     before = (project / "params.yaml").read_text()
-    tried = captured(main, ["use", "ablation", "--dry-run"])
-    assert tried.stderr.startswith("nightjar: use: would be removed, and in no profile: train.recipes.mine; ")
-    assert not (project / PARAMS_BEFORE).exists() and (project / "params.yaml").read_text() == before
-
     done = captured(main, ["use", "ablation", "--json"])
+    assert done.stderr.startswith("nightjar: use: removed, and in no profile: train.recipes.mine; ")
     assert done.stderr.count("\n") == 1 and str(PARAMS_BEFORE) in done.stderr
     assert "protoqa-combined" not in done.stderr, "the sample profile has it"
     kinds = {row["key"]: row["kind"] for row in json.loads(done.stdout)}
@@ -70,10 +67,8 @@ def test_parameters_do_not_change_under_a_rebuild(project: Path) -> None:
     before = (project / "params.yaml").read_text()
     with rebuild_lock(project):
         done = captured(main, ["use", "ablation"])
-        tried = captured(main, ["use", "ablation", "--dry-run"])
     assert done.returncode == 2 and "a rebuild is running (process " in done.stderr
     assert (project / "params.yaml").read_text() == before
-    assert tried.returncode == 0 and "seed: 7 -> 42" in tried.stdout
 
 
 def test_only_what_the_profile_is_for_is_named_as_missing(project: Path) -> None:
@@ -116,11 +111,11 @@ def test_systems_whose_tools_are_a_path_are_moved_with_a_line(project: Path) -> 
     assert list(moved.values()) == [("all", "data/index"), ("none", "data/none"), ("none", "data/index")]
 
 
-def test_missing_data_are_named_before_anything_is_written(project: Path) -> None:
+def test_missing_data_are_named(project: Path) -> None:
     for file in ("dvc.yaml", "data/none"):
         (project / file).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / file, project / file)
-    done = captured(main, ["use", "real", "--dry-run"])
+    done = captured(main, ["use", "real"])
     assert done.returncode == 0
     assert "nightjar: use: data/fetched/protoqa (ingest.protoqa.path) is missing" in done.stderr
     assert "nightjar: use: to fetch them: nightjar fetch " in done.stderr
