@@ -29,8 +29,8 @@ from nightjar.params.drivers import Nightly
 from nightjar.tools import calculator, syntax
 from nightjar.tools.tool_registry import call_text
 from pipelines.history import ledger
-from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly.run import superseded
+from pipelines.nightly import nightly_facts
+from pipelines.nightly.night import superseded
 from pipelines.run import artifact_checks, profiles
 from pipelines.run import checks as verify
 from stages._runtime import history

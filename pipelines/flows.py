@@ -74,10 +74,10 @@ def nightly(pull: bool = False, jobs: Jobs = 2, wait: bool = True, accept: bool 
     waits, unless `wait` is false. With `accept`, later nights are compared with this one even if it is worse. The run
     is Completed if no score is worse than in the last good run, else Failed.
     """
-    from pipelines.nightly import run as nights  # here, not above: Arrow takes long to load
+    from pipelines.nightly import night  # here, not above: Arrow takes long to load
 
     with Session("nightly") as session:
-        session.run_end = nights.night(session, pull, jobs, wait, accept, _due())
+        session.run_end = night.night(session, pull, jobs, wait, accept, _due())
     return session.state
 
 

@@ -62,7 +62,7 @@ LONGEST = (
     "pipelines/serving/test_serve.py",
     "pipelines/test_reliability.py",
     "stages/train/test_launch.py",
-    "pipelines/nightly/test_run.py",
+    "pipelines/nightly/test_night.py",
     "nightjar/tools/test_annotate_real.py",
     "pipelines/test_flows.py",
     "pipelines/run/test_rebuild.py",

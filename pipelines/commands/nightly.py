@@ -20,8 +20,8 @@ from pipelines.commands.flow_run import flow_run
 from pipelines.commands.options import FILE, TEXT, CommandResult, as_json_option, printed
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import text
-from pipelines.nightly.run import Outcome
+from pipelines.nightly import nightly_text
+from pipelines.nightly.night import Outcome
 from pipelines.nightly.stages import selected
 from pipelines.process import lock
 from pipelines.process.signals import stopped_by_signals
@@ -88,14 +88,14 @@ def _ended(run_end: End, outcome: Outcome, as_json: bool) -> None:
     facts = outcome.facts
 
     def show(value: dict[str, Any]) -> None:
-        _groups(text.groups(outcome.verdicts))
+        _groups(nightly_text.groups(outcome.verdicts))
         where = "is in the ledger" if outcome.aside is None else "is not in the ledger"
-        counts = text.counts(outcome.verdicts, compared=facts["against"] is not None)
+        counts = nightly_text.counts(outcome.verdicts, compared=facts["against"] is not None)
         say(f"{facts['run']} {where}: {facts['state']}; {counts}")
 
     if facts:
         row = {name: facts[name] for name in ("run", "state", "message", "against")}
-        benchmarks = text.benchmarks(outcome.verdicts)
+        benchmarks = nightly_text.benchmarks(outcome.verdicts)
         CommandResult(row | {"benchmarks": benchmarks, "verdicts": outcome.verdicts}, show).say(as_json)
     if outcome.aside is not None:
         say(f"nightjar: nightly: {facts['message']}", err=True)
@@ -109,7 +109,7 @@ def _warn(line: str) -> None:
 
 def _groups(rows_by_title: Mapping[str, Sequence[Mapping[str, str]]]) -> None:
     for title, rows in rows_by_title.items():
-        say_table(rows, title, right=text.NUMBERS)
+        say_table(rows, title, right=nightly_text.NUMBERS)
         say()
 
 
@@ -144,18 +144,18 @@ def _print_damage(result: dict[str, Any]) -> None:
 
 
 def _print_run(facts: dict[str, Any]) -> None:
-    say_text(text.markdown(facts, []).rstrip())
+    say_text(nightly_text.markdown(facts, []).rstrip())
     say()
     if facts["against"]:
-        say_table(text.contents(facts["verdicts"]))
+        say_table(nightly_text.contents(facts["verdicts"]))
         say()
     if facts["against"] or "benchmark" in facts:
-        _groups(text.groups(facts["verdicts"], facts.get("benchmark")))
+        _groups(nightly_text.groups(facts["verdicts"], facts.get("benchmark")))
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
-    _groups(text.groups(entry["verdicts"]))
-    counts = text.counts(entry["verdicts"], compared=entry["against"] is not None)
+    _groups(nightly_text.groups(entry["verdicts"]))
+    counts = nightly_text.counts(entry["verdicts"], compared=entry["against"] is not None)
     say(f"{entry['entry']} is in the ledger: {entry['state']}; {counts}")
 
 
@@ -227,7 +227,7 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     verdicts = ledgers.read(entry, "verdicts.parquet").to_pylist()
     scores = [row for row in ledgers.read(entry, "scores.parquet").to_pylist() if row["level"] == "overall"]
     facts = {name: value for name, value in entry.items() if name != "path"}
-    return facts | {"benchmarks": text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
+    return facts | {"benchmarks": nightly_text.benchmarks(verdicts), "verdicts": verdicts, "scores": scores}
 
 
 def _list(folder: Path) -> list[dict[str, Any]]:
@@ -239,5 +239,5 @@ def _list(folder: Path) -> list[dict[str, Any]]:
             _warn(f"{entry['run']}: no verdicts: {error}")
             verdicts = []
         names = ("run", "started", "ended", "state", "accepted", "against", "commit", "message")
-        rows.append({name: entry[name] for name in names} | {"benchmarks": text.benchmarks(verdicts)})
+        rows.append({name: entry[name] for name in names} | {"benchmarks": nightly_text.benchmarks(verdicts)})
     return rows

@@ -79,7 +79,7 @@ class Project:
         return self._prepared(load_file(self.repo, str(place)).stage)
 
     def _prepared(self, stage: Stage) -> Stage:
-        kinds = {ParamsDependency: Parameters, Dependency: Files}
+        kinds = {ParamsDependency: Parameters, Dependency: HashedFiles}
         stage.deps = [kinds[type(dep)](dep, self) if type(dep) in kinds else dep for dep in stage.deps]
         return stage
 
@@ -212,7 +212,7 @@ class Parameters(Kept, ParamsDependency):
         return self._project.parameters(self)
 
 
-class Files(Kept, Dependency):
+class HashedFiles(Kept, Dependency):
     """Files or folders, which are hashed once while the lock is held. DVC does it ten times for each stage."""
 
     @property

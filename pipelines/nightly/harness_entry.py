@@ -27,7 +27,7 @@ from nightjar.harness.run_reader import read_run
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Bootstrap, Metric, verdict
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import text, verdicts
+from pipelines.nightly import nightly_text, verdicts
 from pipelines.nightly.verdicts import Reference
 from pipelines.project.git import try_git
 from pipelines.project.names import LOCK_FILE, new_name
@@ -68,7 +68,8 @@ def add(root: Path, source: Path, name: str | None, accept: bool, settings: Nigh
     worse = any(row["verdict"] == "worse" for row in judged)
     facts |= {
         "state": "worse" if worse and not accept else "good",
-        "message": ("accepted: " if accept else "") + text.message(judged, reference and reference.facts),
+        "message": ("accepted: " if accept else "")
+        + nightly_text.message(judged, reference and reference.facts),
         "against": reference.facts["run"] if reference else None,
     }
     scores = _score_rows(verdict.cells(instances, measures))

@@ -10,7 +10,7 @@ from collections import Counter
 from nightjar.benchmarks.evaluation_folder import replace_by_subset
 from nightjar.benchmarks.question import QuestionSelection
 from nightjar.core import contracts, tables
-from pipelines.nightly.facts import has_questions
+from pipelines.nightly.nightly_facts import has_questions
 from pipelines.nightly.stages import Night
 
 

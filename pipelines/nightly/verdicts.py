@@ -15,7 +15,7 @@ from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
 from pipelines.graph.graph import first_few
 from pipelines.nightly import declines
-from pipelines.nightly.facts import question
+from pipelines.nightly.nightly_facts import question
 from pipelines.project.names import StageName
 
 Rows = list[dict[str, Any]]

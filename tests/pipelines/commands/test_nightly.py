@@ -6,7 +6,7 @@ import json
 
 from nightjar.params.drivers import Nightly
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import text
+from pipelines.nightly import nightly_text
 from pipelines.nightly.verdicts import verdicts
 from tests.pipelines.conftest import Repo
 from tests.pipelines.history.test_ledger import add, facts, folder, instances, rewrite
@@ -58,7 +58,7 @@ def test_a_ledger_that_cannot_be_written_is_an_error_before_anything_starts(repo
 def test_a_first_run_has_no_table_of_verdicts(repo: Repo) -> None:
     scored = facts("first", stages={})
     rows = verdicts(Nightly(), scored, instances(50), None)
-    message = text.message(rows, None)
+    message = nightly_text.message(rows, None)
     ledgers.append(repo.root / LEDGER, scored | {"message": message}, [], instances(50), rows)
     shown = repo.here("ledger", "first").stdout
     assert "first run: 1 score recorded, nothing to compare with yet" in shown

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.cli import main
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import run as nightly_run
+from pipelines.nightly import night
 from tests.conftest import ROOT
 from tests.in_process import captured, nightjar, refused
 from tests.pipelines.history.test_ledger import add
@@ -93,5 +93,5 @@ def test_nights_are_compared_with_nights_alone(workdir: Path) -> None:
     add(LEDGER, "night")
     nightjar("ledger", "add", log("first", 2))
     assert [it["run"] for it in ledgers.good(LEDGER)][1:] == ["night"]
-    references = nightly_run._references(LEDGER, lambda line: None)
+    references = night._references(LEDGER, lambda line: None)
     assert [it.facts["run"] for it in references] == ["night"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nightjar.core import paths
-from pipelines.nightly.run import superseded
+from pipelines.nightly.night import superseded
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 

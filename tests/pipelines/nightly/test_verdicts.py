@@ -18,7 +18,7 @@ from nightjar.core.contracts import schema
 from nightjar.params.drivers import Nightly
 from nightjar.statistics.metric import Metric
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import facts as nightly_facts
+from pipelines.nightly import nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
 from tests.in_process import nightjar
 from tests.made_benchmark import changed, made_benchmark

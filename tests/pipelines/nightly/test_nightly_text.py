@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.nightly import text as nightly_text
+from pipelines.nightly import nightly_text
 
 
 def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:

@@ -9,7 +9,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.statistics import verdict
 from pipelines.graph import repository as graphs
-from pipelines.nightly import facts as nightly_facts
+from pipelines.nightly import nightly_facts
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import selected
 from tests.pipelines import nightly_stages as made

@@ -23,9 +23,7 @@ from nightjar.core.json_text import recorded
 from nightjar.params.drivers import Nightly
 from pipelines.graph import repository as graphs
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import facts as nightly_facts
-from pipelines.nightly import sample
-from pipelines.nightly import text as nightly_text
+from pipelines.nightly import nightly_facts, nightly_text, sample
 from pipelines.nightly import verdicts as nightly_verdicts
 from pipelines.nightly.stages import Cancelled, Night, Scratch, run_stages, selected, take
 from pipelines.nightly.verdicts import Reference
