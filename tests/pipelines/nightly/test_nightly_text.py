@@ -31,7 +31,8 @@ def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
 def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: str = "") -> dict[str, Any]:
     ends = {"value": -3.0, "low": -5.0, "high": -1.0} if word in ("worse", "better") else {"value": None}
     return {"benchmark": "b", "system": system, "track": track, "metric": metric, "verdict": word, **ends} | {
-        "reason": reason
+        "reason": reason,
+        "n": 50,
     }
 
 
