@@ -13,21 +13,25 @@ from stages.report.read.results import Results, Row
 
 def opposites(results: Results, mean: Row | None) -> list[str]:
     """A sentence for each number that is the opposite of a finding of the paper; `mean` is that of the tasks."""
-    return [
-        _sentence(results, track, row, finding)
-        for finding in results.card.papers.findings
-        for track, row in _rows(results, mean, finding)
-        if {finding.system, finding.reference} <= row.lanes.keys()
-        and _worse(row, finding.system, finding.reference)
-    ]
+    return [_sentence(results, *contradiction) for contradiction in _contradictions(results, mean)]
 
 
-def exceeded_bounds(results: Results) -> list[str]:
-    """A sentence for each track where systems that compete are better than an upper bound."""
+def _contradictions(results: Results, mean: Row | None) -> Iterator[tuple[str, Row, PublishedFinding]]:
+    for finding in results.card.papers.findings:
+        for track, row in _rows(results, mean, finding):
+            compared = {finding.system, finding.reference} <= row.lanes.keys()
+            if compared and _worse(row, finding.system, finding.reference):
+                yield track, row, finding
+
+
+def exceeded_bounds(results: Results, mean: Row | None) -> list[str]:
+    """A sentence for each track where systems that compete are better than an upper bound, unless `opposites` has one."""
+    contradicted = {(track, finding.system) for track, _, finding in _contradictions(results, mean)}
     sentences = []
     for track in results.tracks:
         row = results.overall(track)[0]
-        for bound in [system for system in row.lanes if results.roles.get(system) == "bound"]:
+        bounds = [system for system in row.lanes if results.roles.get(system) == "bound"]
+        for bound in [system for system in bounds if (track, system) not in contradicted]:
             better = [it for it in row.ranked(results.roles) if _worse(row, bound, it)]
             texts = [f"{it} with {numbers.value(row.metric, row.lanes[it].value)}" for it in better]
             if texts:

@@ -141,6 +141,7 @@ def context(benchmark_page: BenchmarkPage, number: Number | None, params: Params
         gains.section(card, benchmark_page.improvements),
         calls.section(card, benchmark_page.answers, may_call, benchmark_page.calls),
     )
+    mean = number.row if number and results.mean else None
     missing = benchmark_page.evaluated.facts.get("missing_predictions", {})
     return {
         "name": card.name,
@@ -148,8 +149,8 @@ def context(benchmark_page: BenchmarkPage, number: Number | None, params: Params
         "source": card.source,
         "unscored": benchmark_page.unscored,
         "opposites": [
-            *findings.exceeded_bounds(results),
-            *findings.opposites(results, number.row if number and results.mean else None),
+            *findings.exceeded_bounds(results, mean),
+            *findings.opposites(results, mean),
         ],
         "heat": _heat(results) if results.tracks else None,
         "forest": _forest(results, number) if number else None,
