@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from nightjar.benchmarks import registry
+from pipelines.cli import main
 from tests.conftest import ROOT
-from tests.in_process import nightjar, refused
+from tests.in_process import captured, nightjar, refused
 
 LM_EVAL, INSPECT = ROOT / "tests/data/harness/lm_eval", ROOT / "tests/data/harness/inspect_ai"
 TINY, OTHER = LM_EVAL / "tiny", LM_EVAL / "other"
@@ -47,6 +50,23 @@ def test_the_page_has_numbers_and_changed_answers(workdir: Path) -> None:
     assert "tiny_choice" in page and "acc_norm (%)" in page and "Answers that changed" in page
     assert len(json.loads(Path("page/comparison.json").read_text())["numbers"]) == 8
     nightjar(*words)  # a page of its own is replaced
+
+
+def test_folders_of_evaluate_are_runs(workdir: Path, tiny_model: Path) -> None:
+    rows = [{"word": f"w{n}", "metal": "yes" if n % 3 else "no"} for n in range(24)]
+    Path("quiz.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = 'name: quiz\ndata: quiz.jsonl\nprompt: "Is {{ word }} a metal?"\nreferences: ["{{ metal }}"]\n'
+    Path("quiz.yaml").write_text(text + 'choices: ["yes", "no"]\n')
+    done = captured(
+        main, ["evaluate", "--model", str(tiny_model), "--task", "quiz.yaml", "--output", "first"]
+    )
+    assert done.returncode == 0, done.stderr
+    shutil.copytree("first", "second")
+    registry._added.clear()  # as in a process of its own
+    result = json.loads(nightjar("compare", "--a", "first", "--b", "second", "--json"))
+    (row,) = result["differences"]
+    assert (row["task"], row["n"], row["value"], row["equal"]) == ("quiz", 24, 0.0, 24)
+    assert row["a_value"] == row["b_value"] and [run["harness"] for run in result["runs"]] == ["nightjar"] * 2
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from nightjar.models.interface import Model
 from pipelines.cli import main
 from pipelines.commands import request_run
+from tests.completions_server import completion, serving
 from tests.conftest import ROOT
 from tests.in_process import captured, nightjar, refused
 from tests.nightjar.harness.test_lm_eval_samples import sample_file
@@ -97,6 +98,23 @@ def test_texts_are_those_of_the_harness_and_a_killed_run_resumes(
     assert [ours[key]["filtered_resps"] for key in strict] == [
         theirs[key]["filtered_resps"] for key in strict
     ]
+
+
+def test_a_server_answers_the_prompts_as_they_are(workdir: Path) -> None:
+    prompts: list[str] = []
+
+    def reply(body: dict[str, Any]) -> tuple[int, Any]:
+        prompts.append(body["prompt"])
+        return completion(" yes")
+
+    requests = sample_file(SAMPLES, "tiny_generate")
+    with serving(reply) as server:
+        nightjar("evaluate", "--model", f"server:{server.url}#m", "--requests", requests, "--output", "out")
+    theirs = rows_of(requests)
+    assert {row["arguments"]["gen_args_0"]["arg_0"] for row in theirs.values()} <= set(prompts)
+    ours = rows_of(Path("out/samples_tiny_generate.jsonl"))
+    assert [row["resps"] for row in ours.values()] == [[[" yes"]]] * 50
+    assert ours[0, "strict"]["filtered_resps"] == ["yes"]
 
 
 def test_another_run_and_other_options_are_refused(workdir: Path, tiny_model: Path) -> None:
