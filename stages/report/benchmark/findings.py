@@ -25,7 +25,7 @@ def _contradictions(results: Results, mean: Row | None) -> Iterator[tuple[str, R
 
 
 def exceeded_bounds(results: Results, mean: Row | None) -> list[str]:
-    """A sentence for each track where systems that compete are better than an upper bound, unless `opposites` has one."""
+    """Return a sentence for each track where systems are better than an upper bound, unless `opposites` has one."""
     contradicted = {(track, finding.system) for track, _, finding in _contradictions(results, mean)}
     sentences = []
     for track in results.tracks:
