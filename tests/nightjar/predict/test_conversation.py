@@ -230,7 +230,8 @@ def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_mode
 
 OWN = """
 import json
-from nightjar.models import ChatReply, Completion, Model, ToolCall
+from nightjar.models import Completion, Model
+from nightjar.models.interface import ChatReply, ToolCall
 
 class Talker(Model):
     can = frozenset({"generate", "chat", "tools"})
