@@ -20,7 +20,7 @@ from prefect.states import State
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import Field
 
-from pipelines.run import rebuild as rebuilds
+from pipelines.run import rebuild_run
 from pipelines.serving import flow_runs
 from pipelines.serving.session import Session
 
@@ -61,7 +61,10 @@ def rebuild(
     results; it is Completed only if every stage ran or was unchanged. While another rebuild runs it is Skipped, or
     waits with `wait`.
     """
-    with Session("rebuild") as session, rebuilds.begun(session, targets or (), jobs, wait, keep_going) as run:
+    with (
+        Session("rebuild") as session,
+        rebuild_run.begun(session, targets or (), jobs, wait, keep_going) as run,
+    ):
         session.stages(run)
     return session.state
 
@@ -89,10 +92,10 @@ def study(
     wait: bool = False,
 ) -> State[Any]:
     """Run the graph at several values of settings ("KEY=V1,V2"), each as a DVC experiment: see `nightjar study`."""
-    from pipelines.study import study as studies  # here, not above: Arrow takes long to load
+    from pipelines.study import study_points  # here, not above: Arrow takes long to load
 
     with Session("study") as session:
-        session.run_end = studies.run_study(session, settings, benchmark, recipe, wait)
+        session.run_end = study_points.run_study(session, settings, benchmark, recipe, wait)
     return session.state
 
 

@@ -32,7 +32,7 @@ from pipelines.commands.options import (
     samples_option,
 )
 from pipelines.commands.score import ALL, say_head
-from pipelines.versions.files import provided
+from pipelines.versions.revision_files import provided
 from stages.report import comparison
 
 

@@ -13,8 +13,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import CommandResult, printed
-from pipelines.fetch import fetch as fetching
-from pipelines.fetch import sources
+from pipelines.fetch import downloads, sources
 from pipelines.fetch.sources import Named
 from pipelines.process.lock import locked
 from pipelines.project.applied_profile import applied
@@ -87,9 +86,9 @@ def _fetch(root: Path, parts: list[Named], accepted: bool, use_it: bool) -> list
     if not accepted and (restricted := [part for part in parts if part.about.terms]):
         terms = "; ".join(f"{part} ({part.about.licence}: {part.about.terms})" for part in restricted)
         raise NightjarError(f"has terms to accept: {terms}", "fetch", "read them, then give --accept-licence")
-    with locked(root, fetching.LOCK, "a fetch", fix="wait for it, and run the command again"):
+    with locked(root, downloads.LOCK, "a fetch", fix="wait for it, and run the command again"):
         done = _get(root, parts)
-    reads = {part.dataset: {part.reads: fetching.folder_of(part), **part.settings} for part in parts}
+    reads = {part.dataset: {part.reads: downloads.folder_of(part), **part.settings} for part in parts}
     if use_it:
         settings = {key: text for one in reads.values() for key, text in one.items()}
         write_text(root / PARAMS_FILE, edited(read_text(root / PARAMS_FILE), settings))
@@ -105,16 +104,16 @@ def _get(root: Path, parts: list[Named]) -> list[tuple[Named, dict[str, Any]]]:
     done = []
     try:
         for part in parts:
-            present = fetching.is_there(root, part)
+            present = downloads.is_there(root, part)
             if not present:
                 with bytes_bar(str(part)) as bar:
-                    fetching.fetch(root, part, bar or (lambda done, total: None))
-            files = fetching.records(root, part.dataset)[part.part].files
+                    downloads.fetch(root, part, bar or (lambda done, total: None))
+            files = downloads.records(root, part.dataset)[part.part].files
             state = "unchanged" if present else "fetched"
             done.append((part, {"name": str(part), "state": state, "files": len(files)}))
     finally:  # those before one that failed are complete
         new = [part.dataset for part, one in done if one["state"] == "fetched"]
-        old = [part.dataset for part, _ in done if not fetching.is_versioned(root, part.dataset)]
+        old = [part.dataset for part, _ in done if not downloads.is_versioned(root, part.dataset)]
         if datasets := dict.fromkeys([*new, *old]):
-            fetching.add_to_dvc(root, datasets)
+            downloads.add_to_dvc(root, datasets)
     return done

@@ -150,7 +150,7 @@ class Serving:
 
     def _start_runner(self) -> None:
         runner = Child(
-            [sys.executable, "-m", "pipelines.serving.serve", self._settings],
+            [sys.executable, "-m", "pipelines.serving.deployments", self._settings],
             self.root,
             # Safe path: a folder `pipelines` of the repository must not be taken for this one.
             servers.environment(self.root, self.url) | {"PYTHONSAFEPATH": "1"} | self._secret,

@@ -20,7 +20,7 @@ from nightjar.core.json_text import read
 from pipelines.commands.console import STYLES, console, say, say_table, say_text
 from pipelines.graph.graph import Graph, Stage
 from pipelines.graph.leftovers import Leftover
-from pipelines.history.scores import read_scores
+from pipelines.history.score_tables import read_scores
 from pipelines.run.report import HEADLINE, REPORT, report_stages
 from pipelines.run.results import End, Result, counted
 from stages._runtime import history

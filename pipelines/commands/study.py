@@ -11,8 +11,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import safe_name
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import CommandResult, printed
-from pipelines.study import results
-from pipelines.study import study as studies
+from pipelines.study import point_results, study_points
 
 # The exit status of a run that was stopped.
 STOPPED = 130
@@ -33,10 +32,10 @@ def _print_plan(rows: list[dict[str, Any]]) -> None:
 
 
 def _print(result: dict[str, Any]) -> None:
-    for track, metrics in results.by_track(result).items():
+    for track, metrics in point_results.by_track(result).items():
         say()
-        say_table(results.table(result, track, metrics), results.title(result, track))
-    for line in results.published(result):
+        say_table(point_results.table(result, track, metrics), point_results.title(result, track))
+    for line in point_results.published(result):
         say(f"Published: {line}")
     for point in result["points"]:
         if point["state"] != "done":
@@ -47,7 +46,7 @@ def _print(result: dict[str, Any]) -> None:
 
 def _result(result: dict[str, Any]) -> CommandResult:
     failed = any(it["state"] == "failed" for it in result["points"])
-    return CommandResult(result, _print, results.flat, status=int(failed))
+    return CommandResult(result, _print, point_results.flat, status=int(failed))
 
 
 @click.command()
@@ -88,14 +87,14 @@ def study(
       nightjar study encodings=def,def_pos2 predict.supernatinst.encoding=def,def_pos2
     """
     root = Path.cwd()
-    plan = studies.plan(root, settings, benchmark, recipe, name)
+    plan = study_points.plan(root, settings, benchmark, recipe, name)
     if dry_run:
         missing = plan.missing(root)
         rows = [{"value": it.label, "experiment": it.name, "done": it not in missing} for it in plan.points]
         return CommandResult(rows, _print_plan)
     if not plan.missing(root):
         say(f"{len(plan.points)} experiments, all done already", err=True)
-        return _result(studies.finish(root, plan, {}))
+        return _result(study_points.finish(root, plan, {}))
     from pipelines.commands.flow_run import flow_run
 
     result: dict[str, Any] = {}

@@ -28,7 +28,7 @@ from pipelines.project.names import LOCK_FILE
 from pipelines.run.results import Listener, Result
 from pipelines.run.run import Run
 from pipelines.run.run_stage import Stages, dvc
-from pipelines.versions.files import cache_dir
+from pipelines.versions.revision_files import cache_dir
 
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "nightjar",

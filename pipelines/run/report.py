@@ -10,7 +10,7 @@ from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import paths
 from nightjar.core.json_text import recorded
 from pipelines.graph.graph import Graph, Stage
-from pipelines.history import scores
+from pipelines.history import score_tables
 from pipelines.project.text import table
 from pipelines.run import checks
 from pipelines.run.context import RunContext
@@ -64,7 +64,7 @@ def scores_page(context: RunContext, table: ScoreTable, earlier: ScoreTable) -> 
     lines = []
     if (context.root / REPORT).is_file():
         lines += [f"[The report]({context.url}{REPORT_PATH}{REPORT.name}): `{REPORT.as_posix()}`", ""]
-    return [*lines, *scores.page(table, earlier.rows)]
+    return [*lines, *score_tables.page(table, earlier.rows)]
 
 
 class Artifacts:
@@ -96,7 +96,7 @@ class Artifacts:
 
     def _scores(self, stages: Iterable[Stage]) -> ScoreTable:
         try:
-            return scores.read_scores(self._graph.root, stages)
+            return score_tables.read_scores(self._graph.root, stages)
         except Exception as error:  # a broken table is an error of the checks
             self._context.log(f"no scores: {error}", "warning")
             return ScoreTable([])

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nightjar.core import paths
 from nightjar.core.errors import NightjarError
-from pipelines.versions.files import cache_dir
+from pipelines.versions.revision_files import cache_dir
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 

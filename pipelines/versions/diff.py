@@ -20,7 +20,7 @@ from nightjar.core.tables import UNREADABLE
 from nightjar.params.predict import prompting
 from pipelines.graph.repository import opened
 from pipelines.versions import row_diff
-from pipelines.versions.files import Hashes, cached, changes, commit_of
+from pipelines.versions.revision_files import Hashes, cached, changes, commit_of
 
 if TYPE_CHECKING:
     from dvc.repo import Repo

@@ -24,7 +24,7 @@ from nightjar.core.contracts import (
     TRAIN,
 )
 from stages.contamination.overlaps import Overlap, OverlapFinder, TrainingText
-from stages.contamination.questions import QuestionTexts, evidence_rows, questions, training
+from stages.contamination.tested_questions import QuestionTexts, evidence_rows, questions, training
 
 CORPUS, QUESTIONS = "corpus", "questions"
 SPLIT_SIDES = (TRAIN, DEV, SUPERVISED)

@@ -13,7 +13,7 @@ from stages._runtime.checkpoint import code_of
 from stages._runtime.stage import StageRun, main
 from stages.encode.encoded_documents import TextBuild
 from stages.encode.encoded_tasks import Build, InputFolders
-from stages.encode.questions import QuestionBuild
+from stages.encode.question_pairs import QuestionBuild
 
 TEXTS, QUESTIONS = "corpus", "questions"
 

@@ -20,8 +20,8 @@ from stages._runtime import stage as harness
 from stages.report import leaderboard, pages
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
-from stages.report.project import calls, contamination, stage_runs
-from stages.report.project.calls import Tool
+from stages.report.project import contamination, sampled_calls, stage_runs
+from stages.report.project.sampled_calls import SampledTool
 from stages.report.read import facts, systems
 
 PACKAGES = ("jinja2",)
@@ -98,11 +98,11 @@ def run(stage: harness.StageRun) -> None:
     stage.writes(folder / paths.REPORT)
 
 
-def _calls(tool: str, settings: Augment) -> Tool:
+def _calls(tool: str, settings: Augment) -> SampledTool:
     rows = read_rows(paths.CANDIDATES / tool, contracts.CANDIDATES)
     tool_settings = settings.tools[tool]
-    texts = calls.read_texts(paths.CORPUS, paths.SPLIT, rows, tool_settings)
-    return calls.summarise(tool, tool_settings, rows, texts)
+    texts = sampled_calls.read_texts(paths.CORPUS, paths.SPLIT, rows, tool_settings)
+    return sampled_calls.summarise(tool, tool_settings, rows, texts)
 
 
 def _json(value: Any) -> str:

@@ -15,7 +15,7 @@ from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
 from stages.report.benchmark.page import BenchmarkPage
 from stages.report.project import augmented, contamination, data, provenance, stage_runs
-from stages.report.project.calls import Tool
+from stages.report.project.sampled_calls import SampledTool
 from stages.report.read import facts
 from stages.report.site import Menu, Site
 
@@ -23,7 +23,7 @@ from stages.report.site import Menu, Site
 def build(
     benchmarks: Sequence[BenchmarkPage],
     nodes: Sequence[facts.Node],
-    tools: Sequence[Tool],
+    tools: Sequence[SampledTool],
     params: Params,
     overlaps: Mapping[str, Any] | None = None,
     left_out: Mapping[str, Mapping[str, str]] | None = None,
@@ -45,7 +45,7 @@ def build(
     # The pages of the run: file, title and sections; a page without sections is left out.
     run_pages: list[tuple[str, str, Sequence[Section]]] = [
         ("training.html", "Training", stage_runs.training(nodes, roles)),
-        ("calls.html", "Tool calls", augmented.sections(tools, nodes)),
+        ("calls.html", "SampledTool calls", augmented.sections(tools, nodes)),
         ("data.html", "Data", data.sections(nodes, cards, track_title)),
         ("contamination.html", "Contamination", contamination.sections(overlaps, nodes, cards)),
         ("provenance.html", "Where the results come from", origin.sections),

@@ -21,7 +21,7 @@ from nightjar.statistics import MINIMUM, too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
-from stages.report.read.results import CONTROL, Results, Row, Rows, category_title
+from stages.report.read.benchmark_results import CONTROL, Results, Row, Rows, category_title
 from stages.report.site import without_equal
 
 # Recipes that differ only in what they add to the control, and what that is.

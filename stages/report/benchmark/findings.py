@@ -8,7 +8,7 @@ from nightjar.benchmarks.papers import PublishedFinding
 from nightjar.benchmarks.sections import initial
 from stages.report import numbers
 from stages.report.benchmark import differences
-from stages.report.read.results import Results, Row
+from stages.report.read.benchmark_results import Results, Row
 
 
 def opposites(results: Results, mean: Row | None) -> list[str]:

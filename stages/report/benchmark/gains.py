@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.sections import Block, Gains, Paragraph, Section, initial
 from nightjar.statistics.bootstrap import CONFIDENCE
-from stages.report.read.results import Rows
+from stages.report.read.benchmark_results import Rows
 
 
 def section(card: Benchmark, improvements: Rows) -> Section | None:

@@ -29,7 +29,7 @@ from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers
 from stages.report.benchmark import (
-    calls,
+    call_use,
     differences,
     findings,
     gains,
@@ -38,9 +38,9 @@ from stages.report.benchmark import (
 )
 from stages.report.plots import kinds
 from stages.report.plots.spec import ROLES, Plot
-from stages.report.read import results, systems
+from stages.report.read import benchmark_results, systems
+from stages.report.read.benchmark_results import Results, Row, Rows
 from stages.report.read.facts import Node
-from stages.report.read.results import Results, Row, Rows
 from stages.report.read.systems import Systems
 from stages.report.site import without_equal
 
@@ -57,7 +57,7 @@ class BenchmarkPage:
     results: Results
     comparisons: Rows
     improvements: Rows
-    answers: calls.Answers
+    answers: call_use.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
 
@@ -85,16 +85,16 @@ def read(
     )
     facts = next((node.details for node in nodes if node.name == f"evaluate@{card.name}"), {})
     scores = from_rows(tables.read_rows(scored, contracts.INSTANCE_SCORES))
-    called_answers = calls.read(card, systems.models, predicted, scores)
+    called_answers = call_use.read(card, systems.models, predicted, scores)
     questions = questions_of(tables.read_rows(questions_path, contracts.QUESTIONS))
     table = tables.read_rows(scored, contracts.SCORES)
     return BenchmarkPage(
         systems,
-        results.read(card, scored, systems.roles),
+        benchmark_results.read(card, scored, systems.roles),
         tables.read_rows(scored, contracts.COMPARISONS),
         tables.read_rows(scored, contracts.IMPROVEMENTS),
         called_answers,
-        calls.of(card, scores, systems.models, called_answers),
+        call_use.of(card, scores, systems.models, called_answers),
         Evaluated(card, params, systems.models, questions, scores, table, facts, folder, reads),
     )
 
@@ -139,7 +139,7 @@ def context(benchmark_page: BenchmarkPage, number: Number | None, params: Params
         *own_sections,
         _details(results),
         gains.section(card, benchmark_page.improvements),
-        calls.section(card, benchmark_page.answers, may_call, benchmark_page.calls),
+        call_use.section(card, benchmark_page.answers, may_call, benchmark_page.calls),
     )
     mean = number.row if number and results.mean else None
     missing = benchmark_page.evaluated.facts.get("missing_predictions", {})
@@ -219,7 +219,8 @@ def _table(
 
 def _by_role(results: Results) -> list[str]:
     return sorted(
-        results.systems, key=lambda system: list(ROLES).index(results.roles.get(system, "baseline"))
+        results.systems,
+        key=lambda system: list(ROLES).index(results.roles.get(system, "baseline")),
     )
 
 

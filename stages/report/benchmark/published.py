@@ -25,8 +25,8 @@ from nightjar.statistics import too_few
 from nightjar.statistics.bootstrap import CONFIDENCE
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
-from stages.report.benchmark import calls, differences
-from stages.report.read.results import Results, Row
+from stages.report.benchmark import call_use, differences
+from stages.report.read.benchmark_results import Results, Row
 
 _NOTE = (
     "Grey rows in italics are published; their models are larger, and their questions are the complete sets. Ours are "
@@ -161,7 +161,7 @@ def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) ->
             metric = ours[0].metric
             for published_call in table.calls:
                 if published_call.track == track:
-                    score_cells = calls.values(
+                    score_cells = call_use.values(
                         metric,
                         published_call.everything,
                         published_call.with_call,
@@ -174,8 +174,12 @@ def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) ->
                         )
                     )
             rows += [
-                ReportRow((title, published_call.system, *calls.cells(published_call)))
+                ReportRow((title, published_call.system, *call_use.cells(published_call)))
                 for published_call in ours
             ]
-    heads = (ReportColumn("task", "text"), ReportColumn("system", "text"), *map(ReportColumn, calls.COLUMNS))
+    heads = (
+        ReportColumn("task", "text"),
+        ReportColumn("system", "text"),
+        *map(ReportColumn, call_use.COLUMNS),
+    )
     return ReportTable(heads, rows, table.title)

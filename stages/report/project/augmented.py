@@ -17,7 +17,7 @@ from nightjar.benchmarks.sections import (
     texts,
 )
 from stages.report.plots import kinds
-from stages.report.project.calls import STATUSES, Example, Tool, best_and_worst
+from stages.report.project.sampled_calls import STATUSES, Example, SampledTool, best_and_worst
 from stages.report.read.facts import Node
 
 # Table 2 of Schick et al. 2023: examples, which are texts, with calls of a tool by the threshold of the filter.
@@ -36,7 +36,7 @@ TABLE_10 = (
 )
 
 
-def sections(tools: Sequence[Tool], nodes: Sequence[Node]) -> list[Section]:
+def sections(tools: Sequence[SampledTool], nodes: Sequence[Node]) -> list[Section]:
     """Count how many calls of each tool were kept, and examples; none without tools."""
     if not tools:
         return []
@@ -83,7 +83,7 @@ def _cells(example: Example) -> tuple[str, ...]:
     return f"{example.gain:.2f}", example.before, example.call, example.after, example.where
 
 
-def _extremes(tools: Sequence[Tool]) -> list[Section]:
+def _extremes(tools: Sequence[SampledTool]) -> list[Section]:
     best, worst = best_and_worst(tools)
     explanation = (
         "Of all tools, kept or not, in the form of table 10 of Toolformer. Useful there is a person's judgement; here "
@@ -110,7 +110,7 @@ def _extremes(tools: Sequence[Tool]) -> list[Section]:
     )
 
 
-def _kept_blocks(tool: Tool) -> list[Block]:
+def _kept_blocks(tool: SampledTool) -> list[Block]:
     """Calls whose result occurs in the text after them, and calls whose result does not."""
     with_text = tool.kept_count - tool.echo_count
     wrong = (
@@ -143,7 +143,7 @@ def _facts(nodes: Iterable[Node]) -> Mapping[str, Mapping[str, Any]]:
     return {node.name: node.details for node in nodes}
 
 
-def _examples(tools: Sequence[Tool], nodes: Iterable[Node]) -> list[Block]:
+def _examples(tools: Sequence[SampledTool], nodes: Iterable[Node]) -> list[Block]:
     """Table 2 of the paper beside ours; none if the stage augment_merge has counted none."""
     counted = _facts(nodes).get("augment_merge", {}).get("examples")
     if counted is None:

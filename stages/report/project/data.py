@@ -20,8 +20,8 @@ from nightjar.benchmarks.sections import (
 )
 from stages.report import numbers
 from stages.report.plots import kinds
+from stages.report.read.benchmark_results import category_title
 from stages.report.read.facts import Node
-from stages.report.read.results import category_title
 
 # Bars of a drawing, the others folded into one.
 BARS = 14

@@ -14,8 +14,8 @@ from nightjar.core import paths
 from nightjar.params import Params
 from nightjar.params.predict import PLAIN, prompting
 from nightjar.params.train import Recipe
+from stages.report.read.benchmark_results import BOUND, CONTROL
 from stages.report.read.facts import Node
-from stages.report.read.results import BOUND, CONTROL
 
 _INSTANCES = {
     "train": "the training tasks",

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import main
-from pipelines.fetch import fetch as fetching
-from pipelines.fetch import sources
+from pipelines.fetch import downloads, sources
 from tests.in_process import captured
 
 DATA = os.environ.get("NIGHTJAR_REAL_DATA")
@@ -85,7 +84,7 @@ def test_published_files_are_fetched_as_they_are_and_read(project: Path) -> None
         part = sources.table()[f"protoqa/{name}"]
         newest = [source.model_copy(update={"revision": sources.UNKNOWN}) for source in part.about.sources]
         about = part.about.model_copy(update={"sources": newest})
-        fetching.fetch(Path(), replace(part, about=about), lambda done, whole: None)
+        downloads.fetch(Path(), replace(part, about=about), lambda done, whole: None)
     fetched = project / "data/fetched"
     for name, digest in sources.checksums().items():
         if (fetched / name).exists():

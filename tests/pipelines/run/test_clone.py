@@ -13,7 +13,7 @@ from pipelines.project.git import baseline
 from pipelines.run.clone import Clone
 from pipelines.run.results import Result
 from pipelines.run.run import Run
-from pipelines.study import study as studies
+from pipelines.study import study_points
 from tests.pipelines.conftest import Repo
 from tests.pipelines.run.test_run import execute
 from tests.pipelines.study_project import commit
@@ -25,7 +25,7 @@ def project(study_repo: Repo) -> Repo:
 
 
 def name(repo: Repo) -> str:
-    return studies.plan(repo.root, ["tasks=4"]).points[0].name
+    return study_points.plan(repo.root, ["tasks=4"]).points[0].name
 
 
 def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: Repo) -> None:
@@ -36,7 +36,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: 
     (root / "notes.txt").unlink()
     (root / "notes.txt").symlink_to("more.txt")
     params = (root / "params.yaml").read_text()
-    study = studies.plan(root, ["tasks=4"])
+    study = study_points.plan(root, ["tasks=4"])
 
     # Afterwards everything is edited, taken back or removed.
     (root / "params.yaml").write_text(params.replace("seed: 42", "seed: 43"))
@@ -54,7 +54,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: 
         assert "# another" not in (run.clone / "made.py").read_text()
         return {"train": Result("train", "failed", error="seen")}
 
-    assert studies.run(root, study, lambda _: None, execute, threading.Event())["4"].startswith(
+    assert study_points.run(root, study, lambda _: None, execute, threading.Event())["4"].startswith(
         "train: seen; "
     )
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
@@ -97,7 +97,7 @@ def test_an_input_outside_the_project_is_part_of_the_name(project: Repo, tmp_pat
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_point_whose_input_changes_fails_and_is_not_saved(project: Repo, when: str) -> None:
     raw = project.root / "data/raw/tasks.txt"
-    study = studies.plan(project.root, ["tasks=2,4"])
+    study = study_points.plan(project.root, ["tasks=2,4"])
     ran: list[Run] = []
 
     def edits(run: Run) -> dict[str, Result]:
@@ -107,11 +107,11 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(project: Repo, when:
 
     if when == "before":
         raw.write_text("edited\n")
-    failed = studies.run(project.root, study, lambda _: None, edits, threading.Event())
+    failed = study_points.run(project.root, study, lambda _: None, edits, threading.Event())
     assert len(ran) == (when == "during")
     assert list(failed) == ["2", "4"]
     assert "data/raw: it changed since the study was started" in failed["2"]
-    assert not studies.saved(project.root, study.start.commit, [point.name for point in study.points])
+    assert not study_points.saved(project.root, study.start.commit, [point.name for point in study.points])
 
 
 def test_a_graph_that_git_does_not_know_is_one_line(project: Repo) -> None:

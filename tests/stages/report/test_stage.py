@@ -22,7 +22,7 @@ from nightjar.benchmarks.sections import ReportRow, Value, numbered, texts
 from nightjar.core import contracts, tables
 from nightjar.core.display import p
 from stages.report.plots.spec import ROLES
-from stages.report.read import results
+from stages.report.read import benchmark_results
 from stages.report.site import ASSETS, without_equal
 from tests.in_process import run_stage
 from tests.stages.report.building import MODELS, NAME, ROOT, SCORED, SYSTEMS, rewrite
@@ -232,7 +232,7 @@ def test_bold_is_only_what_is_significantly_best(n: int, significant: bool, bold
     pair = {**cell, "system": "untuned", "baseline": "combined", "value": -20.0, "low": -30.0, "high": -10.0}
     pair |= {"p": 0.01, "significant": significant, "better": 1, "worse": 9, "equal": 0}
     roles = {"people": "human", "supervised": "bound", "combined": "treatment", "untuned": "baseline"}
-    found = results.Results(registry.load_benchmark(NAME), scores, {}, [pair], roles)
+    found = benchmark_results.Results(registry.load_benchmark(NAME), scores, {}, [pair], roles)
     assert found.best("default", "overall", found.overall("default")[0]) == ("combined" if bold else "")
 
 
@@ -333,7 +333,7 @@ def test_same_input_same_bytes(project: Path) -> None:
 
 
 def test_headline(reported: Path) -> None:
-    found = results.read(registry.load_benchmark(NAME), SCORED)
+    found = benchmark_results.read(registry.load_benchmark(NAME), SCORED)
     entries = found.headline_table().entries()
     assert json.loads((OUT / "headline.json").read_text()) == entries
     assert [entry["system"] for entry in entries] == [*SYSTEMS] * 2
@@ -358,7 +358,7 @@ def test_headline(reported: Path) -> None:
     # A system without the second metric has no such entry.
     rows = tables.read_rows(SCORED, contracts.SCORES)
     rows = [row for row in rows if row["metric"] != "exact_match" or row["system"] != "untuned"]
-    entries = results.Results(registry.load_benchmark(NAME), rows, {}).headline_table().entries()
+    entries = benchmark_results.Results(registry.load_benchmark(NAME), rows, {}).headline_table().entries()
     (entry, _) = [one for one in entries if one["system"] == "untuned"]
     assert "exact_match" not in entry and "rougeL" in entry
 

@@ -20,7 +20,7 @@ from nightjar.core.display import number
 from nightjar.params import load
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, published
-from stages.report.read import results
+from stages.report.read import benchmark_results
 from tests.conftest import ROOT
 from tests.stages.report import made_lists
 from tests.stages.report.made_lists import ATTACK, BENCHMARK, NAME, N
@@ -81,13 +81,13 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
-    section = published.section(BENCHMARK, results.Results(BENCHMARK, few, {}, none), [])
+    section = published.section(BENCHMARK, benchmark_results.Results(BENCHMARK, few, {}, none), [])
     assert section
     table = next(it for it in section.blocks if isinstance(it, ReportTable))
     *ours, heading, distance = table.rows
     assert [row.cells[1] for row in ours] == ["", "18–19, n<20", "18–19, n<20"] and heading.heading
     assert all(cell.n == 0 for row in (*ours, distance) for cell in row.cells if isinstance(cell, Value))
-    section = published.section(BENCHMARK, results.Results(BENCHMARK, rows, {}), [])
+    section = published.section(BENCHMARK, benchmark_results.Results(BENCHMARK, rows, {}), [])
     assert section
     for block in section.blocks:
         if isinstance(block, ReportTable):

@@ -10,7 +10,7 @@ import pytest
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.sections import ReportTable, Section
 from stages.report.benchmark import differences
-from stages.report.read.results import Results
+from stages.report.read.benchmark_results import Results
 from tests.stages.report.building import NAME
 
 BENCHMARK = registry.load_benchmark(NAME)

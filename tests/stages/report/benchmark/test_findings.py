@@ -11,7 +11,7 @@ from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.benchmarks.sections import Interval
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark.findings import exceeded_bounds, opposites
-from stages.report.read.results import Results, Row
+from stages.report.read.benchmark_results import Results, Row
 
 BENCHMARK = registry.load_benchmark("tool_use")
 N = 24

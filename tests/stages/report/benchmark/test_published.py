@@ -15,10 +15,10 @@ from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.benchmarks.sections import Block, Evaluated, ReportTable
 from nightjar.statistics import Bootstrap
-from stages.report.benchmark import calls
+from stages.report.benchmark import call_use
 from stages.report.benchmark import page as benchmark
 from stages.report.leaderboard import column
-from stages.report.read.results import Results
+from stages.report.read.benchmark_results import Results
 from stages.report.read.systems import Systems
 from stages.report.site import cell
 from tests.stages.report.building import ROOT
@@ -53,7 +53,7 @@ def shown() -> Mapping[str, Any]:
         Results(BENCHMARK, aggregate(BENCHMARK, made, bootstrap), {}, compared, roles),
         compared,
         [],
-        calls.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, 0), dict.fromkeys(MODELS, N)),
+        call_use.Answers(dict.fromkeys(MODELS, ()), dict.fromkeys(MODELS, 0), dict.fromkeys(MODELS, N)),
         [*split_by_call(BENCHMARK, made[0], {}), *split_by_call(BENCHMARK, made[1], called)],
         Evaluated(BENCHMARK, PARAMS, MODELS, [], made, [], {}, Path(), lambda path: None),
     )

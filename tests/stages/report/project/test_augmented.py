@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.stages.report.project.test_sampled_calls import own, row
+
 from nightjar.benchmarks.sections import ReportTable
-from stages.report.project import augmented, calls
+from stages.report.project import augmented, sampled_calls
 from stages.report.read.facts import Node
-from tests.stages.report.project.test_calls import own, row
 from tests.stages.report.test_stage import parsed, text
 
 
-def tool(name: str, gains: list[float]) -> calls.Tool:
+def tool(name: str, gains: list[float]) -> sampled_calls.SampledTool:
     rows = [row(tool=name, id=str(n), gain=gain) for n, gain in enumerate(gains)]
-    return calls.summarise(name, own(0.5), rows, {})
+    return sampled_calls.summarise(name, own(0.5), rows, {})
 
 
 def node(name: str, **details: object) -> Node:
     return Node(name, (), (), 0, 0, 0, details)
 
 
-def rows_of(tools: list[calls.Tool], nodes: list[Node], column: str) -> list[dict[str, str | None]]:
+def rows_of(
+    tools: list[sampled_calls.SampledTool], nodes: list[Node], column: str
+) -> list[dict[str, str | None]]:
     """The rows of the table of the page's first section that has this column, by the titles of the columns."""
     (found,) = [
         it
@@ -47,8 +50,8 @@ def test_calls_are_counted_by_result_and_by_what_they_save() -> None:
 
 def test_the_best_and_worst_are_of_all_tools() -> None:
     tools = [tool("calculator", [n / 10 for n in range(30)]), tool("calendar", [-1.0, 9.0, 1.05])]
-    best, worst = calls.best_and_worst(tools)
-    assert len(best) == len(worst) == calls.EXTREMES == 20
+    best, worst = sampled_calls.best_and_worst(tools)
+    assert len(best) == len(worst) == sampled_calls.EXTREMES == 20
     assert [(one.tool, one.gain) for one in best[:2]] == [("calendar", 9.0), ("calculator", 2.9)]
     assert [(one.tool, one.gain) for one in worst[:2]] == [("calendar", -1.0), ("calculator", 0.0)]
     assert [one.gain for one in best] == sorted((one.gain for one in best), reverse=True)

@@ -38,7 +38,7 @@ from pipelines.run.context import RunContext
 from pipelines.run.profiles import EVERY_KEY, edited
 from pipelines.run.results import End, Result
 from pipelines.run.run import Run
-from pipelines.study import results
+from pipelines.study import point_results
 from pipelines.study.settings import StudyAxis, axes, chosen, label, settings
 
 
@@ -81,7 +81,9 @@ class Study:
         """The points without an experiment, or whose files DVC no longer has."""
         done = saved(root, self.start.commit, [it.name for it in self.points])
         return [
-            it for it in self.points if it.name not in done or not results.is_there(root, done[it.name], self)
+            it
+            for it in self.points
+            if it.name not in done or not point_results.is_there(root, done[it.name], self)
         ]
 
 
@@ -105,7 +107,7 @@ def plan(
     target = str(StageName.predict(system.benchmark, system.system))
     names = [*(it.partition("=")[0].strip() for it in words), *filter(None, (benchmark, recipe))]
     title = "-".join(names)[:200]
-    results.check_folder(root, name or title)
+    point_results.check_folder(root, name or title)
     grid = [dict(zip(varied, values, strict=True)) for values in product(*(axis.values for axis in varied))]
     sets = [settings(root, graph, start.tracked_paths, params, values, system) for values in grid]
     all_settings = [deepcopy(present) for _ in sets]
@@ -259,5 +261,5 @@ def run_study(
 def finish(root: Path, study: Study, failed: Mapping[str, str]) -> dict[str, Any]:
     """Collect and write the results of a study; returns them, with their folder."""
     commits = saved(root, study.start.commit, [point.name for point in study.points])
-    result = results.collect(root, study, commits, failed)
-    return result | {"folder": results.write(root, study.folder, result).relative_to(root)}
+    result = point_results.collect(root, study, commits, failed)
+    return result | {"folder": point_results.write(root, study.folder, result).relative_to(root)}

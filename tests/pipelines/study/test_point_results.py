@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from nightjar.benchmarks import registry
-from pipelines.study import results
-from pipelines.study.results import draw
+from pipelines.study import point_results
+from pipelines.study.point_results import draw
 
 POINTS = {4: 30.0, 0: 10.0, 16: 44.04}
 
@@ -59,8 +59,8 @@ def made(cells: dict[str, list[str]], **more: Any) -> dict[str, Any]:
 
 def test_a_table_has_values_intervals_and_differences() -> None:
     result = made({"other": ["loss"], "default": ["f1", "loss"]})
-    assert results.by_track(result) == {"default": ["f1", "loss"], "other": ["loss"]}
-    rows = results.table(result, "default", ["f1"])
+    assert point_results.by_track(result) == {"default": ["f1", "loss"], "other": ["loss"]}
+    rows = point_results.table(result, "default", ["f1"])
     assert rows[0] == {"calls": "4", "n": "30", "F1 (%)": "30.0 [28.0, 31.0]", "F1 (%), difference": "–"}
     assert rows[1]["F1 (%), difference"] == "-20.0 [-21.0, -18.0], p 0.5000"
     assert rows[2]["F1 (%)"] == "44.0 [42.0, 45.0]"
@@ -71,9 +71,9 @@ def test_few_instances_have_no_interval_and_a_failed_point_has_a_row() -> None:
     few = {"n": 9, "low": None, "high": None}
     result["points"][0]["scores"] = [row | few for row in result["points"][0]["scores"]]
     result["points"][2] |= {"scores": [], "state": "failed", "error": "train: it broke"}
-    rows = [list(row.values()) for row in results.table(result, "default", ["f1"])]
+    rows = [list(row.values()) for row in point_results.table(result, "default", ["f1"])]
     assert rows[0] == ["4", "9", "30.0 n<20", "–"] and rows[2] == ["16", "failed", "–", "–"]
-    lost = results.flat(result)[-1]
+    lost = point_results.flat(result)[-1]
     assert (lost["calls"], lost["state"], lost["metric"], lost["p"]) == (16, "failed", None, None)
 
 
@@ -99,7 +99,7 @@ def test_few_instances_have_no_interval_and_a_failed_point_has_a_row() -> None:
 def test_the_values_of_papers_are_shown(benchmark: str, study: str, told: str) -> None:
     card = registry.load_benchmark(benchmark)
     curves = [vars(one) for one in card.papers.curves if one.study == study]
-    lines = results.published(made({}, published=curves, tracks=dict(card.tracks)))
+    lines = point_results.published(made({}, published=curves, tracks=dict(card.tracks)))
     assert any(told in line for line in lines)
 
 

@@ -17,8 +17,7 @@ from nightjar.core.config import parse
 from nightjar.core.contracts import PREDICTIONS
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import ArtifactWriter
-from pipelines.study import results
-from pipelines.study import study as studies
+from pipelines.study import point_results, study_points
 from pipelines.study.settings import axes
 from tests.in_process import check_refusals
 from tests.pipelines.conftest import Repo, lives, wait_for
@@ -80,7 +79,7 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     project.write(notes="a change in hand\n", params=before)
     sides = [point["training side"] for point in result["points"]]
     assert sides == ["2 tasks, 8 instances", "8 tasks, 32 instances"]
-    first, second = (row for row in results.flat(result) if row["metric"] == "exact_match")
+    first, second = (row for row in point_results.flat(result) if row["metric"] == "exact_match")
     assert first["difference"] is None
     assert (second["tasks"], second["difference"], second["n"]) == (8, 37.5, 16)
     assert second["difference_low"] is None and second["p"] is None, "16 instances are too few"
@@ -97,7 +96,7 @@ def test_a_study_runs_each_value_once_and_tells_known_scores(project: Repo) -> N
     assert all(params["encoding"]["definition"] for params in told.values())
 
     folder = project.root / "data/studies/tasks"
-    kept = {name: (folder / name).read_bytes() for name in results.FILES}
+    kept = {name: (folder / name).read_bytes() for name in point_results.FILES}
     assert kept["plot.png"].startswith(b"\x89PNG")
     assert (
         kept["study.csv"]
@@ -150,7 +149,7 @@ def test_two_settings_give_the_product_of_their_values(project: Repo) -> None:
     # 6 and 8 of 16 right, and two more because the training had two examples.
     assert values(result) == {"def_pos2": 62.5, "def": 50.0}
     assert runs(project) == ["train 12 begins", "notes: as committed"]
-    assert [row["difference"] for row in results.flat(result) if row["metric"] == "exact_match"] == [
+    assert [row["difference"] for row in point_results.flat(result) if row["metric"] == "exact_match"] == [
         None,
         -12.5,
     ]
@@ -177,7 +176,7 @@ def test_a_point_that_fails_does_not_stop_the_others(project: Repo) -> None:
 
 
 def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_path: Path) -> None:
-    study = studies.plan(project.root, ["encodings=def_pos2,def"])
+    study = study_points.plan(project.root, ["encodings=def_pos2,def"])
     for point, answer in zip(study.points, ("yes", "no"), strict=True):
         asked = question({"task_id": "test", "id": "1", "outputs": [answer]})
         write_questions(tmp_path / point.name / "data/questions/supernatinst", [asked])
@@ -185,7 +184,7 @@ def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_
             writer.write(PREDICTIONS, [row_of(PREDICTIONS, task_id="test", id="1", answers=["yes"])])
     with pytest.raises(NightjarError, match="def was tested on other instances"):
         commits = {it.name: it.name for it in study.points}
-        results.collect(
+        point_results.collect(
             project.root, study, commits, {}, lambda root, commit, names: nullcontext(tmp_path / commit)
         )
 
@@ -210,7 +209,7 @@ def test_points_on_different_test_instances_are_not_compared(project: Repo, tmp_
 )
 def test_a_wrong_key_or_value_is_refused_before_any_work(project: Repo, given: list[str], told: str) -> None:
     with pytest.raises(NightjarError, match=re.escape(told)):
-        studies.plan(project.root, given)
+        study_points.plan(project.root, given)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +253,7 @@ def test_values_are_yaml(word: str, expected: tuple) -> None:
 def test_the_points_of_a_study(project: Repo, given: list[str], expected: dict) -> None:
     dvc = (project.root / "dvc.yaml").read_text()
     project.write(dvc=dvc.replace("params: [split]", "params: [split, seed]"))
-    plan = studies.plan(project.root, given)
+    plan = study_points.plan(project.root, given)
     assert {it.label: dict(it.settings) for it in plan.points} == expected
     assert list(expected) == [it.label for it in plan.points], "in the order given"
     assert len({it.name for it in plan.points}) == len(expected)
@@ -271,8 +270,10 @@ def test_a_path_in_the_graph_is_an_input_of_its_point_alone(project: Repo) -> No
     more.mkdir()
     (more / "a.txt").write_text("a")
 
-    def planned() -> list[studies.Point]:
-        return list(studies.plan(project.root, ["ingest.corpus.path=data/sample/corpus,data/more"]).points)
+    def planned() -> list[study_points.Point]:
+        return list(
+            study_points.plan(project.root, ["ingest.corpus.path=data/sample/corpus,data/more"]).points
+        )
 
     first = planned()
     # The clone of the run has what the present parameters name; any other path is absolute.
@@ -281,13 +282,13 @@ def test_a_path_in_the_graph_is_an_input_of_its_point_alone(project: Repo) -> No
     second = planned()
     assert [old.name == new.name for old, new in zip(first, second, strict=True)] == [True, False]
     with pytest.raises(NightjarError, match="data/nowhere: an input is missing"):
-        studies.plan(project.root, ["ingest.corpus.path=data/nowhere"])
+        study_points.plan(project.root, ["ingest.corpus.path=data/nowhere"])
 
 
 def test_the_default_is_the_first_trained_system_that_depends_on_the_keys(project: Repo) -> None:
-    study = studies.plan(project.root, ["tasks=4"])
+    study = study_points.plan(project.root, ["tasks=4"])
     assert (study.target, study.name) == ("predict@supernatinst-tk_instruct", "tasks")
-    study = studies.plan(project.root, ["tasks=4"], recipe="tk_instruct")
+    study = study_points.plan(project.root, ["tasks=4"], recipe="tk_instruct")
     assert (study.benchmark, study.recipe, study.name) == ("supernatinst", "tk_instruct", "tasks-tk_instruct")
     params = project.root / "params.yaml"
     present = parse(params.read_text(), params)
@@ -296,15 +297,15 @@ def test_the_default_is_the_first_trained_system_that_depends_on_the_keys(projec
     more = "foreach: [supernatinst-untuned, supernatinst-tk_instruct]"
     out = "outs: [data/predict/supernatinst/tk_instruct]\n  never"
     project.write(dvc=dvc.replace(stage, more).replace(out, 'outs: ["data/predict/${item}"]\n  never'))
-    assert studies.plan(project.root, ["tasks=4"]).recipe == "tk_instruct"
+    assert study_points.plan(project.root, ["tasks=4"]).recipe == "tk_instruct"
     systems["supernatinst-tk_instruct"]["weights"] = "models/base/language_model"
     params.write_text(json.dumps(present))
-    assert studies.plan(project.root, ["tasks=4"]).recipe == "untuned", "no system is trained: the first"
+    assert study_points.plan(project.root, ["tasks=4"]).recipe == "untuned", "no system is trained: the first"
 
 
 def test_names_follow_what_decides_the_result(project: Repo) -> None:
     def name() -> str:
-        return studies.plan(project.root, ["tasks=4"]).points[0].name
+        return study_points.plan(project.root, ["tasks=4"]).points[0].name
 
     first = name()
     assert re.fullmatch(r"tasks-4-[0-9a-f]{10}", first)
@@ -322,8 +323,8 @@ def test_the_weights_of_a_directory_are_part_of_the_name(project: Repo) -> None:
     folder = project.root / "models/mine"
     folder.mkdir(parents=True)
 
-    def planned() -> studies.Point:
-        return studies.plan(project.root, ["models=models/mine"]).points[0]
+    def planned() -> study_points.Point:
+        return study_points.plan(project.root, ["models=models/mine"]).points[0]
 
     with pytest.raises(NightjarError, match="no weights in this model directory"):
         planned()
@@ -360,6 +361,6 @@ def test_the_place_of_the_results_is_checked_before_the_experiments(project: Rep
 
 
 def test_wrong_options_are_one_line_before_any_work(project: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "run", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(study_points, "run", lambda *_: pytest.fail("it ran"))
     monkeypatch.chdir(project.root)
     check_refusals("study")

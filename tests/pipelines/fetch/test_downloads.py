@@ -27,8 +27,7 @@ from nightjar.benchmarks.zeroscrolls.tasks import TASKS as LONG_TASKS
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
-from pipelines.fetch import fetch as fetching
-from pipelines.fetch import sources, transfer
+from pipelines.fetch import downloads, sources, transfer
 from pipelines.fetch.sources import Named, Part
 from pipelines.process.lock import locked
 from tests.conftest import ROOT
@@ -48,7 +47,7 @@ def part(*origins: dict[str, Any], megabytes: int = 1) -> Named:
 
 
 def get(root: Path, one: Named) -> None:
-    fetching.fetch(root, one, lambda done, whole: None)
+    downloads.fetch(root, one, lambda done, whole: None)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -60,9 +59,9 @@ def tree(folder: Path) -> dict[str, bytes]:
 def test_a_file_is_fetched_and_recorded(tmp_path: Path, publisher: Publisher) -> None:
     publisher.files["/v1/sums.txt"] = b"1+1\n"
     one = part({"url": f"{publisher.url}/v1/sums.txt", "files": {"sums.txt": "own/renamed.txt"}})
-    assert not fetching.is_there(tmp_path, one)
+    assert not downloads.is_there(tmp_path, one)
     get(tmp_path, one)
-    assert fetching.is_there(tmp_path, one)
+    assert downloads.is_there(tmp_path, one)
     digest = sha256(b"1+1\n").hexdigest()
     assert tree(tmp_path / "data/fetched") == {
         "sums/own/renamed.txt": b"1+1\n",
@@ -84,9 +83,9 @@ def test_a_file_that_changed_here_is_named(tmp_path: Path, publisher: Publisher)
     with pytest.raises(
         NightjarError, match=r"sums\.txt: differs from the file that was fetched for sums/all"
     ):
-        fetching.is_there(tmp_path, one)
+        downloads.is_there(tmp_path, one)
     (tmp_path / "data/fetched/sums/sums.txt").unlink()
-    assert not fetching.is_there(tmp_path, one)
+    assert not downloads.is_there(tmp_path, one)
 
 
 def test_a_changed_file_is_named_where_another_is_missing_and_nothing_is_overwritten(
@@ -99,7 +98,7 @@ def test_a_changed_file_is_named_where_another_is_missing_and_nothing_is_overwri
     (folder / "a.txt").unlink()
     (folder / "b.txt").write_text("mine")
     with pytest.raises(NightjarError, match=r"b\.txt: differs"):
-        fetching.is_there(tmp_path, one)
+        downloads.is_there(tmp_path, one)
     with pytest.raises(NightjarError, match=r"b\.txt: is not the published file"):
         get(tmp_path, one)
     assert tree(folder) == {"b.txt": b"mine"}
@@ -113,10 +112,10 @@ def test_a_file_of_the_user_is_not_overwritten(tmp_path: Path, publisher: Publis
     own.write_text("mine")
     with pytest.raises(NightjarError, match=r"sums\.txt: is not the published file.* move it away"):
         get(tmp_path, one)
-    assert own.read_text() == "mine" and not fetching.is_there(tmp_path, one)
+    assert own.read_text() == "mine" and not downloads.is_there(tmp_path, one)
     own.write_text("1+1\n")  # the same file, put there by hand
     get(tmp_path, one)
-    assert fetching.is_there(tmp_path, one)
+    assert downloads.is_there(tmp_path, one)
 
 
 def test_what_the_table_no_longer_names_is_fetched_anew(tmp_path: Path, publisher: Publisher) -> None:
@@ -126,21 +125,22 @@ def test_what_the_table_no_longer_names_is_fetched_anew(tmp_path: Path, publishe
         part({"url": f"{publisher.url}/v{version}/sums.txt", "files": {"sums.txt": "./"}}) for version in "12"
     )
     get(tmp_path, old)
-    assert fetching.is_there(tmp_path, old) and not fetching.is_there(tmp_path, new)
+    assert downloads.is_there(tmp_path, old) and not downloads.is_there(tmp_path, new)
     get(tmp_path, new)
     assert (tmp_path / "data/fetched/sums/sums.txt").read_bytes() == b"2\n"
     digest = sha256(b"3\n").hexdigest()
     source = new.about.sources[0].model_copy(update={"sha256": digest})
     fixed = replace(new, about=new.about.model_copy(update={"sources": [source]}))
-    assert not fetching.is_there(tmp_path, fixed)
+    assert not downloads.is_there(tmp_path, fixed)
 
 
 FETCH = """
 import sys
 from pathlib import Path
-from pipelines.fetch import fetch
-from tests.pipelines.fetch.test_fetch import part
-fetch.fetch(Path(), part({"url": sys.argv[1], "files": {"big.txt": "./"}}), lambda done, whole: print(done, flush=True))
+from pipelines.fetch import downloads
+from tests.pipelines.fetch.test_downloads import part
+big_file = part({"url": sys.argv[1], "files": {"big.txt": "./"}})
+downloads.fetch(Path(), big_file, lambda done, whole: print(done, flush=True))
 """
 
 
@@ -162,13 +162,13 @@ def test_a_fetch_that_is_killed_leaves_nothing_that_is_taken_for_whole_and_resum
     publisher.release.set()
     publisher.cut = None
     one = part({"url": url, "files": {"big.txt": "./"}})
-    assert not (tmp_path / "data").exists() and not fetching.is_there(tmp_path, one)
+    assert not (tmp_path / "data").exists() and not downloads.is_there(tmp_path, one)
     get(tmp_path, one)
     assert publisher.ranges[0] is None and len(publisher.ranges) == 2
     begun = int(str(publisher.ranges[1]).removeprefix("bytes=").removesuffix("-"))
     assert 0 < begun <= 100_000
     assert (tmp_path / "data/fetched/sums/big.txt").read_bytes() == publisher.files["/big.txt"]
-    assert fetching.is_there(tmp_path, one)
+    assert downloads.is_there(tmp_path, one)
 
 
 def test_a_file_that_changed_since_it_was_cut_off_is_fetched_whole(
@@ -227,7 +227,7 @@ def test_a_full_disk_leaves_nothing_half_written(
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(fetching.shutil, "copyfile", full)
+    monkeypatch.setattr(downloads.shutil, "copyfile", full)
     with pytest.raises(OSError, match="No space"):
         get(tmp_path, one)
     assert not (tmp_path / "data").exists()
@@ -242,8 +242,8 @@ def test_too_little_disk_is_said_before_the_transfer(
 ) -> None:
     publisher.files["/sums.txt"] = b"1+1\n"
     one = part({"url": f"{publisher.url}/sums.txt", "files": {"sums.txt": "./"}}, megabytes=2)
-    free = fetching.shutil.disk_usage(tmp_path)._replace(free=2**20)
-    monkeypatch.setattr(fetching.shutil, "disk_usage", lambda folder: free)
+    free = downloads.shutil.disk_usage(tmp_path)._replace(free=2**20)
+    monkeypatch.setattr(downloads.shutil, "disk_usage", lambda folder: free)
     with pytest.raises(NightjarError, match="sums/all: about 2 MB are transferred, and 1 MB are free"):
         get(tmp_path, one)
     assert publisher.ranges == [] and not (tmp_path / "data").exists()
@@ -259,7 +259,7 @@ def test_data_on_another_disk_that_is_full_are_not_half_written(
         Path(target).write_bytes(b"1+")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(fetching.shutil, "move", half)
+    monkeypatch.setattr(downloads.shutil, "move", half)
     with pytest.raises(OSError, match="No space"):
         get(tmp_path, one)
     assert tree(tmp_path / "data/fetched") == {}
@@ -641,7 +641,7 @@ WHOLE: dict[str, Any] = {
 def test_a_damaged_record_is_one_line(tmp_path: Path, one: Named, damaged: str) -> None:
     file = tmp_path / "data/fetched/sums.json"
     file.write_text(damaged)
-    for use in (fetching.is_there, get):
+    for use in (downloads.is_there, get):
         with pytest.raises(NightjarError, match=r"sums\.json.*delete it and fetch"):
             use(tmp_path, one)
     assert file.read_text() == damaged
@@ -656,7 +656,7 @@ def test_what_is_no_file_is_named_and_stays(tmp_path: Path, one: Named, name: st
         os.mkfifo(tmp_path / name)
     else:
         (tmp_path / name).mkdir()
-    for use in (fetching.is_there, get):
+    for use in (downloads.is_there, get):
         with pytest.raises(NightjarError, match=f"{name}: a .*{kind}"):
             use(tmp_path, one)
     assert (tmp_path / name).exists()
@@ -834,7 +834,7 @@ def test_two_fetches_at_once_do_not_write_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with locked(Path(), fetching.LOCK, "a fetch"):
+    with locked(Path(), downloads.LOCK, "a fetch"):
         done = captured(main, ["fetch", "tool_use/svamp"])
     assert done.returncode == 2 and "a fetch is running" in done.stderr
     assert not (tmp_path / "data").exists()

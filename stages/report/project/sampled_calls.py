@@ -41,7 +41,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Tool:
+class SampledTool:
     """One tool's candidates. `thresholds` pairs a gain with how many calls save at least that much.
 
     `fitting` are kept calls whose result occurs in the text after them, `echoes` kept calls whose result does not;
@@ -69,7 +69,7 @@ Candidate = Mapping[str, Any]
 Texts = Mapping[tuple[str, str | None, str, int], str]
 
 
-def summarise(name: str, tool_settings: ToolParams, rows: Sequence[Candidate], texts: Texts) -> Tool:
+def summarise(name: str, tool_settings: ToolParams, rows: Sequence[Candidate], texts: Texts) -> SampledTool:
     """The summary of one tool from its rows of contracts.CANDIDATES and the texts of `read_texts`."""
     gains = [row["gain"] for row in rows if row["gain"] is not None]
     kept_rows = sorted(_kept_rows(rows, tool_settings), key=lambda row: (-row["gain"], row["id"]))
@@ -82,7 +82,7 @@ def summarise(name: str, tool_settings: ToolParams, rows: Sequence[Candidate], t
         example = _example(row, texts.get(place(row), ""), tool_settings)
         (fitting if example.fits else echoes).append(example)
     best, worst = extremes(rows)
-    return Tool(
+    return SampledTool(
         name,
         tool_settings.filter_threshold,
         gains,
@@ -107,7 +107,7 @@ def extremes(rows: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate
     return order[:EXTREMES], order[::-1][:EXTREMES]
 
 
-def best_and_worst(tools: Sequence[Tool]) -> tuple[list[Example], list[Example]]:
+def best_and_worst(tools: Sequence[SampledTool]) -> tuple[list[Example], list[Example]]:
     """Of all tools together: at most `EXTREMES` calls with the largest gains, and with the smallest."""
     best = sorted((one for tool in tools for one in tool.best), key=lambda one: -one.gain)
     worst = sorted((one for tool in tools for one in tool.worst), key=lambda one: one.gain)

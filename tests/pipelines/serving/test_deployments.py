@@ -231,7 +231,7 @@ def _plan(api: Api, deployment: str, days: int, until: int = 0) -> tuple[str, st
 
 
 def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(api: Api) -> None:
-    from pipelines.serving import serve
+    from pipelines.serving import deployments
 
     def runs() -> list[str]:
         found = api.ask("flow_runs/filter", flow_runs={"deployment_id": {"any_": [deployment]}})
@@ -251,11 +251,11 @@ def test_late_runs_of_another_schedule_are_deleted_and_those_of_the_same_kept(ap
     _plan(api, deployment, 2)
     register("0 3 * * *")
     client = Client(api.server.url)
-    serve.forget_others(client, deployment, "0 3 * * *")
+    deployments.forget_others(client, deployment, "0 3 * * *")
     kept = runs()
     register("0 4 * * *")
     _plan(api, deployment, 1)
-    serve.forget_others(client, deployment, "0 4 * * *")
+    deployments.forget_others(client, deployment, "0 4 * * *")
     assert kept.count("03:00:00") >= 2
     assert set(runs()) == {"04:00:00"}
 

@@ -26,7 +26,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.display import counted_as
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
-from stages.report.read.results import Rows
+from stages.report.read.benchmark_results import Rows
 
 COLUMNS = ("all", "with a call", "without a call", "calling (%)")
 

@@ -1,6 +1,6 @@
 """The process behind `nightjar serve`: Prefect's runner of the flows, for the project in the current folder.
 
-    python -m pipelines.serving.serve SETTINGS     SETTINGS is JSON
+    python -m pipelines.serving.deployments SETTINGS     SETTINGS is JSON
 
 `nightjar serve` starts it beside the server and starts it again if it ends. Once its deployments are registered, it
 writes one line to its output: their names, as JSON. What Prefect and the runs print goes to standard error.

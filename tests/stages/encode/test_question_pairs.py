@@ -17,7 +17,7 @@ from nightjar.core import contracts, tables
 from nightjar.core.contracts import TOKENS_FILE
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
-from stages.encode.questions import QuestionBuild
+from stages.encode.question_pairs import QuestionBuild
 from stages.train.packing import packed_length
 from stages.train.step_plan import EncodedInstances, Plan, pairs
 from tests.conftest import ROOT

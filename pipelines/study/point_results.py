@@ -22,10 +22,10 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_text
 from nightjar.statistics import Bootstrap
 from pipelines.study.settings import text
-from pipelines.versions.files import provided
+from pipelines.versions.revision_files import provided
 
 if TYPE_CHECKING:
-    from pipelines.study.study import Study
+    from pipelines.study.study_points import Study
 
 SPLIT = paths.SPLIT.as_posix()
 FILES = ("study.json", "study.csv", "plot.png", "plot.svg")

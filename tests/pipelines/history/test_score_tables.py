@@ -8,7 +8,7 @@ from typing import Any
 from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import contracts, tables
 from pipelines.graph import graph
-from pipelines.history import scores
+from pipelines.history import score_tables
 from tests.questions import row_of
 
 
@@ -23,16 +23,16 @@ def test_scores_are_those_of_whole_benchmarks_in_any_output(tmp_path: Path) -> N
     without = graph.Stage("train", "x", "", (), ("model",), (), {}, (), ())
     with tables.ArtifactWriter(tmp_path / "out") as writer:
         writer.write(contracts.SCORES, [row("a", 40.0), row("a", 10.0, "category"), row("b", 50.0)])
-    table = scores.read_scores(tmp_path, [with_scores, without])
+    table = score_tables.read_scores(tmp_path, [with_scores, without])
     assert [(it["system"], it["value"]) for it in table.rows] == [("a", 40.0), ("b", 50.0)]
-    assert scores.read_scores(tmp_path, [without]).rows == []
+    assert score_tables.read_scores(tmp_path, [without]).rows == []
 
 
 def test_a_page_has_a_table_a_benchmark_with_intervals_and_changes() -> None:
     rows = [row(system, value) for system, value in (("a", 40.0), ("b", 50.0))]
     rows.append(rows[0] | {"metric": "exact_match"})
     rows.append(row("a", 9.0) | {"benchmark": "other", "n": 8, "low": None, "high": None})
-    assert scores.page(ScoreTable(rows), [row("a", 41.5), row("c", 1.0)]) == [
+    assert score_tables.page(ScoreTable(rows), [row("a", 41.5), row("c", 1.0)]) == [
         "### made",
         "",
         "| track | metric | a | b |",
@@ -51,4 +51,4 @@ def test_a_page_has_a_table_a_benchmark_with_intervals_and_changes() -> None:
 def test_a_metric_from_0_to_1_has_three_decimals() -> None:
     of = {"benchmark": "protoqa", "metric": "wordnet/max_incorrect@3", "low": 0.0, "high": 0.0263}
     now, before = (row("a", value) | of for value in (0.0104, 0.0214))
-    assert "0.010 [0.000, 0.026] n 40, -0.011" in scores.page(ScoreTable([now]), [before])[-2]
+    assert "0.010 [0.000, 0.026] n 40, -0.011" in score_tables.page(ScoreTable([now]), [before])[-2]
