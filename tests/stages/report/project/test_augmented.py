@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.stages.report.project.test_sampled_calls import own, row
-
 from nightjar.benchmarks.sections import ReportTable
 from stages.report.project import augmented, sampled_calls
 from stages.report.read.facts import Node
+from tests.stages.report.project.test_sampled_calls import own, row
 from tests.stages.report.test_stage import parsed, text
 
 
