@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from nightjar.models.engine.loading import load as load_model
     from nightjar.models.engine.loading import prepare
     from nightjar.models.engine.sequences import Prompt
-    from nightjar.models.interface import Model, Request, Score
+    from nightjar.models.interface import ChatReply, Model, Request, Score, ToolCall
     from nightjar.models.tokenizer import load_tokenizer
 
 __all__ = [
+    "ChatReply",
     "Completion",
     "LanguageModel",
     "Model",
     "Prompt",
     "Request",
     "Score",
+    "ToolCall",
     "generate_text",
     "load_model",
     "load_tokenizer",
