@@ -20,6 +20,7 @@ from nightjar import params
 from nightjar.benchmarks import answers_and_references, evaluation_folder
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.registry import load_benchmark
+from nightjar.benchmarks.supernatinst.contributor_checks import check_task
 from nightjar.benchmarks.task_file import UnreadableFile, read_task
 from nightjar.core import contracts, json_text, tables
 from nightjar.core.errors import NightjarError
@@ -36,7 +37,6 @@ from pipelines.run import checks as verify
 from stages._runtime import history
 from stages.ingest.corpus import ingest_corpus
 from stages.ingest.natural_instructions import ingest_natural_instructions
-from stages.ingest.task_checks import check_task
 from stages.report.read import facts as report_facts
 
 TASK = {

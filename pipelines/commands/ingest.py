@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from nightjar.benchmarks.supernatinst.contributor_checks import names
 from nightjar.core.display import duration
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
@@ -22,7 +23,6 @@ from stages.ingest.check_folder import check_folder, inputs
 from stages.ingest.datasets import ingest as read_dataset
 from stages.ingest.datasets import names as datasets
 from stages.ingest.datasets import output_folder
-from stages.ingest.task_findings import names
 
 
 def _print_counts(counts: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nightjar.benchmarks.supernatinst.documents import ROLES, TRACKS, read_document
 from nightjar.benchmarks.task_file import TaskFile, read_task
 from nightjar.core.contracts import INSTANCES, TASKS
 from nightjar.core.errors import NightjarError
@@ -28,7 +29,6 @@ from stages.ingest.accounts import (
     open_file,
     read_ahead,
 )
-from stages.ingest.documents import ROLES, TRACKS, read_document
 
 DATASET = "natural_instructions"
 LISTS = tuple(f"{role}_tasks.txt" for role in ROLES)

@@ -138,6 +138,7 @@ CASES: Mapping[str, tuple[str, set[str]]] = {
         {"base_model", "evaluate@protoqa", "index", "report"} | _of("retrieve") | _predicting(kind="knn"),
     ),
     "settings of training": ("nightjar/params/train.py", _of("encode", "train", "report")),
+    "contributors' checks": ("nightjar/benchmarks/supernatinst/contributor_checks.py", set()),
     "settings of predictions": ("nightjar/params/predict.py", _of("predict", "report")),
 }
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.supernatinst.contributor_checks import CHECKS
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from stages.ingest.check_folder import check_folder
-from stages.ingest.task_findings import CHECKS
 from tests.in_process import captured
 
 Folder = Callable[..., Path]
@@ -157,7 +157,9 @@ def test_the_command(whole: Path, tmp_path: Path) -> None:
     put(whole / "tasks/task004_broken.json", "{")
     failed = command("--input", source, "--check", "--json")
     assert failed.returncode == 1 and json.loads(failed.stdout)["errors"] >= 1
-    assert [line["name"] for line in json.loads(failed.stdout)["checks"]] == [check.name for check in CHECKS]
+    assert [line["name"] for line in json.loads(failed.stdout)["checks"]] == [
+        check.name for check in CHECKS.values()
+    ]
     for wrong in (
         f"--input {source}/nowhere --check",
         f"--input {source} --check --output {tmp_path}",

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.benchmarks.supernatinst.checked_task import Hierarchy
+from nightjar.benchmarks.supernatinst.contributor_checks import TaskFinding, check_task
+from nightjar.benchmarks.supernatinst.task_checks import language_names
 from nightjar.benchmarks.task_file import UnreadableFile, ordinary, read_task
-from stages.ingest.check_head import language_names
-from stages.ingest.documents import Hierarchy
-from stages.ingest.task_checks import check_task
-from stages.ingest.task_findings import TaskFinding
 from tests.stages.ingest.conftest import make_task
 
 NAN = float("nan")
@@ -62,7 +61,7 @@ def findings(
     value: Any, task_id: str = "task001_x", hierarchy: Hierarchy | None = HIERARCHY
 ) -> list[TaskFinding]:
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return check_task(data, task_id, hierarchy)[0].findings
+    return check_task(data, task_id, hierarchy)[0]
 
 
 def test_a_flawless_task_has_no_finding() -> None:
@@ -183,7 +182,7 @@ def test_a_byte_order_mark_fails_as_published() -> None:
     data = b"\xef\xbb\xbf" + json.dumps(task(count=25)).encode()
     with pytest.raises(json.JSONDecodeError):
         json.loads(data.decode("utf-8"))
-    marked, few = findings(data)
+    few, marked = findings(data)
     assert (marked.check, marked.level) == (13, "error") and "ingest takes the file" in marked.message
     assert few.check == 2, "the rest is looked at all the same"
     assert len(read_task(data, "d", "f", "task001_x").instances) == 25
