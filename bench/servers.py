@@ -1,4 +1,4 @@
-"""Answers of a server that others wrote against those of the weights in this process: texts after prompts, and chats.
+"""Answers of a server that others wrote against those of the weights in this process: texts, chats and choices.
 
     python -m bench.servers [--questions 20] [--model models/base/language_model] [--threads 1]
 
@@ -15,7 +15,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -24,20 +25,24 @@ import gguf
 
 from nightjar.models.chat_template import ChatTemplate, TemplatedModel
 from nightjar.models.engine.loading import load, prepare
-from nightjar.models.interface import Decoding, Model, Request
+from nightjar.models.interface import Decoding, Model, Request, Score
 from nightjar.models.local import CausalModel
 from nightjar.models.servers.chat_server import ChatServer
 from nightjar.models.servers.completion_server import CompletionServer
 
 TASKS = Path("data/sample/natural_instructions")
 NEW_TOKENS = 24
-# What the other process runs. Keys and values of the attention are kept as float32, too.
+# Choices after a prompt: of one token and of several.
+CHOICES = (" Yes", " No", " positive", " negative", " The answer is not in the text", " zygote")
+# What the other process runs. Keys and values of the attention are kept as float32, too. Flash attention would compute
+# in half precision, which moves a log-probability by up to 0.01 nats.
 SERVER = """
 import sys, xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path, params.n_ctx, params.n_parallel, params.port = sys.argv[1], 4096, 1, 0
 params.cpuparams.n_threads = int(sys.argv[2])
 params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()
@@ -96,6 +101,26 @@ def answered(model: Model, requests: Mapping[int, Request]) -> dict[int, str]:
     return {number: answer.text for number, answer in model.generate(requests, list(requests), Decoding())}
 
 
+def likeliest(scores: Sequence[Score]) -> int:
+    """The place of the likeliest choice."""
+    return max(range(len(scores)), key=lambda place: scores[place].logprob)
+
+
+def compare_choices(local: Model, server: Model, texts: Sequence[str]) -> None:
+    """Print how many likeliest choices of a server are those of the weights."""
+    questions = {number: (text, CHOICES) for number, text in enumerate(texts)}
+    expected, start = dict(local.score(questions, list(questions))), time.monotonic()
+    answers = dict(server.score(questions, list(questions)))
+    seconds = time.monotonic() - start
+    equal = sum(likeliest(answers[number]) == likeliest(expected[number]) for number in questions)
+    pairs = [pair for number in questions for pair in zip(answers[number], expected[number], strict=True)]
+    tokens = sum(score.tokens for score, _ in pairs)
+    apart = max(abs(score.logprob - other.logprob) / other.tokens for score, other in pairs)
+    same = sum(score.tokens == other.tokens for score, other in pairs)
+    print(f"choices: {equal} of {len(questions)} answers are equal, {same} of {len(pairs)} counts of tokens")
+    print(f"choices: at most {apart:.5f} nats a token apart; {tokens} tokens took {seconds:.0f} s")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -127,6 +152,8 @@ def main() -> None:
             for name, server_class in (("completions", CompletionServer), ("chat", ChatServer)):
                 with server_class(url) as server:
                     answers = answered(server, plain)
+                    if name == "completions":
+                        compare_choices(local, server, texts)
                 equal = sum(answers[number] == expected[name][number] for number in answers)
                 print(f"{name}: {equal} of {len(answers)} answers are equal")
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 from nightjar.core.errors import NightjarError
 from nightjar.models.completions import Completion, until_stop
 from nightjar.models.interface import Capability, Decoding, Model, Request, Score, answer_in_threads
+from nightjar.models.servers.forced_tokens import ForcedTokens, written_token
 from nightjar.models.servers.http_client import KEY, HttpClient, RequestLimits, RequestRefused, address
 from nightjar.models.servers.prompt_logprobs import WAYS, LogprobRequest, ScoredToken, is_number
 
@@ -37,6 +38,8 @@ _FIRST_VERSION = re.compile(r"/v1(/chat)?(/completions)?$")
 _VERSION = re.compile(r"/v[0-9][0-9a-z.]*$")
 _QUESTIONS = re.compile(r"(/chat)?/completions$")
 _MODELS = "/models"
+# What llama.cpp's own server has beside the interface of OpenAI.
+_TOKENIZE = "/tokenize"
 # What is continued by a token to try a server, and the difference of its log-probabilities, in nats, at most. Several
 # tokens may be others when their text is sent back, such as two line ends.
 _PROBE, _MOST_APART = "The capital of France is", 0.5
@@ -80,6 +83,8 @@ class Address:
     def endpoint(self, path: str) -> str:
         """Return the URL of a path such as /completions. An address that ends in one is the URL of questions itself."""
         base = _QUESTIONS.sub("", self.url)
+        if path == _TOKENIZE:
+            return f"{_VERSION.sub('', base)}{path}"
         if base != self.url and path != _MODELS:
             return self.url
         return f"{base}{path}" if base != self.url or _VERSION.search(base) else f"{base}/v1{path}"
@@ -108,7 +113,7 @@ class CompletionServer(Model):
         self._http = HttpClient(address.url, f"{self.kind}:{address.url}", limits or RequestLimits())
         self.model = address.model or ""
         self.neutral = True
-        self._way: LogprobRequest | None = None
+        self._way: LogprobRequest | ForcedTokens | None = None
         # Whether it puts a token before a text, so that the first token of a text has a value, too.
         self._begins = False
         self._lock, self._adapting = Lock(), Lock()
@@ -220,9 +225,12 @@ class CompletionServer(Model):
         llama-cpp-python gives those of other tokens for a model that has no token for the beginning of a text.
         """
         body = {"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0, "logprobs": 1}
-        choice = self._choice(self._complete(body)) or {}
+        answer = self._complete(body)
+        choice = self._choice(answer) or {}
         text, logprobs = choice.get("text"), choice.get("logprobs")
         values = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None
+        if values is None and (entry := written_token(answer)):
+            values = [entry.get("logprob")]
         if not (isinstance(text, str) and text and isinstance(values, list) and all(map(is_number, values))):
             raise self._unscored("its log-probabilities of a given text cannot be checked")
         if abs(self._score(_PROBE, text).logprob - math.fsum(values)) > _MOST_APART:
@@ -244,7 +252,7 @@ class CompletionServer(Model):
         return answer_in_threads(score_one, numbers, self.at_once)
 
     def _score(self, prompt: str, text: str) -> Score:
-        pieces = self.pieces(prompt + text)
+        pieces = self.pieces(prompt + text, len(prompt))
         if prompt:
             pieces = [piece for piece in pieces if piece.end > len(prompt)]
         elif self._begins or (pieces and pieces[0].logprob is None):
@@ -252,19 +260,27 @@ class CompletionServer(Model):
             pieces = pieces[1:]
         logprobs = [piece.logprob for piece in pieces if piece.logprob is not None]
         if len(logprobs) < len(pieces):
-            raise self._fault("a token of the text has no probability")
+            what = "a token of the text has no probability"
+            if isinstance(self._way, ForcedTokens):
+                raise self._fault(
+                    what, "leave the task out: llama.cpp gives none of an unlikely part of a character"
+                )
+            raise self._fault(what)
         return Score(math.fsum(logprobs), len(logprobs))
 
-    def pieces(self, text: str) -> list[ScoredToken]:
-        """The tokens of a text as the server has them. Raises Unscored if it does not give them."""
+    def pieces(self, text: str, start: int = 0) -> list[ScoredToken]:
+        """The tokens of a text as the server has them; those that end at `start` or before it may be missing.
+
+        Raises Unscored if it does not give them.
+        """
         with self._lock:
             way = self._way = self._way or self._find_way()
-        pieces = self._read(way, text)
+        pieces = way.pieces(text, start) if isinstance(way, ForcedTokens) else self._read(way, text)
         if pieces is None:
             raise self._unscored(NO_LOGPROBS)
         return pieces
 
-    def _find_way(self) -> LogprobRequest:
+    def _find_way(self) -> LogprobRequest | ForcedTokens:
         """The way that gives the log-probabilities of a known text; Unscored if there is none.
 
         A server that fails on one, but not on the text alone, has none: what needs no log-probabilities can go on.
@@ -280,10 +296,20 @@ class CompletionServer(Model):
             if pieces is not None and len(pieces) > 1:
                 self._begins = pieces[0].logprob is not None
                 return way
-        if fault is None:
-            raise self._unscored(NO_LOGPROBS)
-        self._complete({"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0})
-        raise self._unscored(f"{NO_LOGPROBS}: {fault.what}")
+        if fault is not None:
+            self._complete({"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0})
+        forced = ForcedTokens(self._tokenize, lambda body: self._complete({"model": self.model, **body}))
+        try:
+            reason = forced.check(_PROBE)
+        except NightjarError:  # it has no such requests
+            reason = fault.what if fault else ""
+        else:
+            if not reason:
+                return forced
+        raise self._unscored(f"{NO_LOGPROBS}{f': {reason}' if reason else ''}")
+
+    def _tokenize(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._http.ask(self.address.endpoint(_TOKENIZE), body)
 
     def _read(self, way: LogprobRequest, text: str) -> list[ScoredToken] | None:
         """The tokens of a text by a way; None if the answer does not have them, and no others."""
