@@ -176,6 +176,7 @@ def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("name", "answered", "incorrect"),
     [
