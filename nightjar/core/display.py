@@ -10,7 +10,7 @@ import math
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 # Control characters (C0, DEL, C1), marks that change the direction of text, line separators, and halves of characters
@@ -71,3 +71,9 @@ def duration(seconds: float) -> str:
     if seconds < 119.5:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"
+
+
+def first_ids(ids: Sequence[str], limit: int = 3) -> str:
+    """Return the first ids in one line, and how many more there are."""
+    texts = ", ".join(" ".join(name.split()) or repr(name) for name in ids[:limit])
+    return f"{texts}, and {len(ids) - limit:,} more" if len(ids) > limit else texts

@@ -11,8 +11,7 @@ from typing import Any
 
 import click
 
-from nightjar.benchmarks.supernatinst.contributor_checks import names
-from nightjar.core.display import duration
+from nightjar.core.display import duration, first_ids
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import check_output, write_output
 from nightjar.core.json_text import quote_short
@@ -116,7 +115,7 @@ def _print_report(report: dict[str, Any]) -> None:
     for task, findings in itertools.groupby(report["findings"], key=lambda finding: finding["task_id"]):
         say(task or "the documents of the folder")
         for finding in findings:
-            of = f" ({len(finding['ids']):,}: {names(finding['ids'])})" if finding["ids"] else ""
+            of = f" ({len(finding['ids']):,}: {first_ids(finding['ids'])})" if finding["ids"] else ""
             say(f"  {finding['level']:8} {finding['check']:>2} {finding['name']}: {finding['message']}{of}")
     say()
     columns = ("check", "name", "status", "error", "warning", "allowed")

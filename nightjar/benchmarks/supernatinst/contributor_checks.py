@@ -20,6 +20,7 @@ from nightjar.benchmarks.supernatinst.checked_task import (
 )
 from nightjar.benchmarks.supernatinst.collection_checks import Documents, TaskFlaw
 from nightjar.benchmarks.task_file import UnreadableFile
+from nightjar.core.display import first_ids
 
 
 @dataclass(frozen=True)
@@ -251,11 +252,5 @@ class Report:
         notes = [self.partly[number]] if number in self.partly else []
         if self.broken and number in TEXTS:
             count = f"{len(self.broken):,} task{'' if len(self.broken) == 1 else 's'}"
-            notes.append(f"not all of {count} without sound keys, types or JSON: {names(self.broken)}")
+            notes.append(f"not all of {count} without sound keys, types or JSON: {first_ids(self.broken)}")
         return "; ".join(notes)
-
-
-def names(ids: Sequence[str], limit: int = 3) -> str:
-    """The first few ids in one line, and how many more there are."""
-    first_ids = ", ".join(" ".join(name.split()) or repr(name) for name in ids[:limit])
-    return f"{first_ids}, and {len(ids) - limit:,} more" if len(ids) > limit else first_ids
