@@ -181,17 +181,23 @@ def blank_texts(texts: pa.Array) -> np.ndarray:
     return np.asarray(blank.to_numpy(zero_copy_only=False))
 
 
-def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bool = True) -> TaskFile:
-    """The content of any file, instance by instance. Raises UnreadableFile if no part of it can be used.
-
-    Where only prompts are wanted, `complete=False` takes a file without the lists that only the split reads.
-    """
+def task_object(data: bytes) -> dict[str, Any]:
+    """Return the object of a file, whatever it holds. Raises UnreadableFile where the file has none."""
     try:
         value = exact(data)
     except NotJson as error:
         raise UnreadableFile(error.reason, error.detail) from None
     if not isinstance(value, dict):
         raise UnreadableFile("not a JSON object")
+    return value
+
+
+def read_any(data: bytes, dataset: str, file: str, task_id: str, *, complete: bool = True) -> TaskFile:
+    """The content of any file, instance by instance. Raises UnreadableFile if no part of it can be used.
+
+    Where only prompts are wanted, `complete=False` takes a file without the lists that only the split reads.
+    """
+    value = task_object(data)
     instances = value.get("Instances")
     # The whole object's own duplicate keys count, those of its instances do not.
     key = getattr(value, "key", None) or duplicate_key(

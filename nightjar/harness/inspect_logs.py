@@ -137,9 +137,8 @@ def _archive_parts(file: Path) -> tuple[bytes, bytes]:
             )
     except OSError as error:
         raise (from_os_error(error, file) or _damaged(error, file)) from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error) as error:
-        raise _damaged(error, file) from None
-    except struct.error as error:
+    # All that zipfile raises of a damaged archive, or of one that is packed or encrypted in a way it does not know.
+    except (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, zlib.error, struct.error) as error:
         raise _damaged(error, file) from None
 
 

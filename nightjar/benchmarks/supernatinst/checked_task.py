@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from nightjar.benchmarks.task_file import UnreadableFile, blank_texts, ordinary
+from nightjar.benchmarks.task_file import blank_texts, ordinary, task_object
 from nightjar.core.contracts import STRINGS
-from nightjar.core.json_text import DuplicateKey, NotJson, duplicate_key, exact, has_constant, is_text
+from nightjar.core.json_text import DuplicateKey, duplicate_key, has_constant, is_text
 
 LISTS = ("Definition", "Source", "URL", "Contributors", "Categories", "Reasoning", "Domains")
 LANGUAGES = ("Input_language", "Output_language", "Instruction_language")
@@ -108,12 +108,7 @@ def read_checked_task(data: bytes, task_id: str, hierarchy: Hierarchy | None) ->
         ]
         head["Instances"] = []
         return CheckedTask(task_id, hierarchy, head, texts, len(columns.ids), [], flaws)
-    try:
-        value = exact(data)
-    except NotJson as error:
-        raise UnreadableFile(error.reason, error.detail) from None
-    if not isinstance(value, dict):
-        raise UnreadableFile("not a JSON object")
+    value = task_object(data)
     instances = value.get("Instances")
     listed = isinstance(instances, list)
     named = [(name_of(item, index), item) for index, item in enumerate(value["Instances"] if listed else ())]
