@@ -89,8 +89,8 @@ class Run:
         self._shards = Shards() if self.force else shards.check(self._run_graph, self._needs)
         self._gpu = Gpu(self.graph.root, self._waits)
         upstream = {name: stage.upstream for name, stage in self.graph.stages.items()}
-        remaining = critical_path(upstream, history.expected(self.graph.root))
-        self._room = Room(limits, remaining, self._gpu.take, self._gpu.release)
+        self._remaining = critical_path(upstream, history.expected(self.graph.root))
+        self._room = Room(limits, self._remaining, self._gpu.take, self._gpu.release)
         self._attempts: Counter[str] = Counter()
         # Stages by the state of their tasks: begun, with an attempt underway, ended; ended without an attempt, to be
         # begun again; begun again.
@@ -135,14 +135,17 @@ class Run:
         yielded as well, so that they are shown. A task that ended without an attempt is yielded once more. After a stop
         no stage begins. The iteration ends when no task runs.
         """
-        waiting = dict.fromkeys(self.affected)
+        # DVC looks first at the stage with the longest way to go, which is also the first to get room.
+        waiting = sorted(self.affected, key=lambda name: -self._remaining[name])
         while len(self._ended) < len(self.affected) and not self.stop.is_set():
             for name in [stage for stage in waiting if self._ended.issuperset(self.upstream(stage))]:
-                del waiting[name]
+                if self.stop.is_set():
+                    break
+                waiting.remove(name)
                 if self._is_ready(name):
                     yield self._begin(name)
-            while not self.stop.is_set() and (granted := self._room.take()):
-                yield self._begin(granted)
+                yield from self._granted()
+            yield from self._granted()
             while self._lost:
                 yield self._begin(self._lost.pop())
             self._turn.wait(LOOK_SECONDS)
@@ -151,11 +154,16 @@ class Run:
         while self._underway or (self._begun and time.monotonic() < deadline):
             self._turn.wait(STEP_SECONDS)
             self._turn.clear()
-        for name in self._begun:
-            self._room.release(name)
         for name in self.affected:
+            # Also that of a task that ended without an attempt: the GPU's lease belongs to the process, not to the run.
+            self._room.release(name)
             if name not in self.results:
                 self._leave_out(name)
+
+    def _granted(self) -> Iterator[str]:
+        """Yield the stages that get room now."""
+        while not self.stop.is_set() and (name := self._room.take()):
+            yield self._begin(name)
 
     def _begin(self, name: str) -> str:
         self._begun.add(name)
@@ -208,6 +216,8 @@ class Run:
 
         If it ended without an attempt, for which `error` is the reason, it is begun once more; then the stage fails.
         """
+        # Before it is said to be lost: from then on it may be begun again.
+        self._begun.discard(name)
         if name not in self.results and not self.stop.is_set():
             if name in self._retried:
                 self._report(Result(name, "failed", error=f"Prefect did not run its task: {error}"))
@@ -217,7 +227,6 @@ class Run:
         if name in self.results:
             self._room.release(name)
             self._ended.add(name)
-        self._begun.discard(name)
         self._turn.set()
 
     def fail(self, name: str, error: str) -> None:

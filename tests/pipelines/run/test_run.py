@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,9 @@ from typing import Any, cast
 import pytest
 
 from pipelines.graph.graph import Graph, Reason, Stage
+from pipelines.process import lock
 from pipelines.run import run as runs
+from pipelines.run.resources import lease_file
 from pipelines.run.results import Result
 from pipelines.run.run import Run
 
@@ -222,6 +225,89 @@ def test_a_task_that_ended_without_an_attempt_is_begun_once_more(played: Played)
         "other": "ran",
     }
     assert run.results["a"].error == "Prefect did not run its task: the server is gone"
+
+
+ONE_GPU = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, gpu: always}\n"
+
+
+@pytest.fixture()
+def one_gpu(played: Played, monkeypatch: pytest.MonkeyPatch) -> Played:
+    """A machine with one GPU, whose lease is a file of this test."""
+    monkeypatch.setattr("tempfile.tempdir", str(played.root))
+    (played.root / "params.yaml").write_text(ONE_GPU)
+    return played
+
+
+def lease_is_free() -> bool:
+    try:
+        os.close(lock.take(lease_file(), {"stage": "x", "project": "y"}))
+    except lock.LockTaken:
+        return False
+    return True
+
+
+def test_a_stop_frees_the_gpu_of_a_task_that_ends_without_an_attempt(one_gpu: Played) -> None:
+    run = one_gpu.run_of(stage("a", (), True, gpu=True))
+    for name in run.starts():
+        assert not lease_is_free()
+        one_gpu.stop.set()
+        run.conclude(name, "the server is gone")
+    assert run.results["a"].state == "stopped" and lease_is_free()
+
+
+def test_a_stop_frees_the_gpu_of_a_task_that_would_be_begun_again(one_gpu: Played) -> None:
+    run = one_gpu.run_of(stage("a", (), True, gpu=True))
+    for name in run.starts():
+        run.conclude(name, "the server is gone")
+        one_gpu.stop.set()
+    assert run.results["a"].state == "stopped" and lease_is_free()
+
+
+def test_a_stage_keeps_the_gpu_between_its_attempts(one_gpu: Played) -> None:
+    one_gpu.states["a"] = "failed"
+    run = one_gpu.run_of(stage("a", (), True, gpu=True, attempts=2))
+    for name in run.starts():
+        run.attempt(name)
+        assert run.again(name) and not lease_is_free()
+        run.attempt(name)
+        run.conclude(name)
+        assert lease_is_free()
+
+
+def test_a_run_that_is_stopped_waits_for_tasks_that_have_begun(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task that was submitted before the stop may begin after it; its stage must not be left out meanwhile."""
+    monkeypatch.setattr(runs, "LAST_SECONDS", 60.0)
+    run = played.run_of(stage("a", (), True))
+    starts = run.starts()
+    assert next(starts) == "a"
+    played.stop.set()
+    with ThreadPoolExecutor(1) as pool:
+        rest = pool.submit(list, starts)
+        with pytest.raises(TimeoutError):
+            rest.result(0.3)
+        assert run.attempt("a").error == "the run was stopped"
+        run.conclude("a")
+        assert rest.result(60) == []
+
+
+def test_after_a_stop_no_stage_is_looked_at(played: Played) -> None:
+    look = played.status
+
+    def status(name: str, stop: threading.Event) -> dict[str, str]:
+        played.stop.set()
+        return look(name, stop)
+
+    played.status = status  # type: ignore[method-assign]
+    run = played.run_of(*(stage(name, (), True) for name in "abc"))
+    assert list(run.starts()) == [] and len(played.looked) == 1
+    assert {result.state for result in run.results.values()} == {"stopped"}
+
+
+def test_a_stage_begins_before_dvc_has_looked_at_the_others(played: Played) -> None:
+    run = played.run_of(*(stage(name, (), True) for name in "abc"), jobs=1)
+    assert next(run.starts()) == "a" and played.looked == ["a"]
 
 
 def test_a_stop_ends_what_runs_and_starts_nothing_more(played: Played) -> None:
