@@ -10,7 +10,6 @@ import getpass
 import importlib
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -152,11 +151,9 @@ def _name_account() -> None:
         os.environ["USER"] = str(os.getuid())
 
 
-def _has_home() -> bool:
-    try:
-        return bool(Path.home())
-    except RuntimeError:
-        return False
+def _lacks_home(error: RuntimeError) -> bool:
+    """Return true for the error of an account without a home directory, as pathlib and platformdirs raise it."""
+    return "home directory" in str(error)
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
@@ -173,7 +170,7 @@ def _explained(error: BaseException) -> tuple[str, int]:
         where = f"{command.removeprefix('nightjar ')}: " if " " in command else ""
         see = " See" if text.endswith("?") else "; see"
         return f"{where}{text.rstrip('.')}{see} {command} --help", 2
-    if isinstance(error, RuntimeError) and not _has_home():
+    if isinstance(error, RuntimeError) and _lacks_home(error):
         fix = "set it to a folder of yours: export HOME=FOLDER"
         return str(NightjarError("this account has no home directory", "HOME", fix)), 2
     if isinstance(error, OSError) and (fault := from_os_error(error, "nightjar")):

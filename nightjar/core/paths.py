@@ -37,7 +37,7 @@ OWN = Path(".nightjar")
 
 # Locks and the facts of what runs. That of the nightly says when the last one began.
 REBUILD_LOCK, NIGHTLY_LOCK, SERVE_LOCK = OWN / "rebuild.lock", OWN / "nightly.lock", OWN / "serve.lock"
-EVALUATE_LOCK = OWN / "evaluate.lock"
+EVALUATE_LOCK, LEDGER_LOCK = OWN / "evaluate.lock", OWN / "ledger.lock"
 SERVER, SERVER_LOCK = OWN / "server.json", OWN / "server.lock"
 
 # Clones, made anew for every use.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from difflib import get_close_matches
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from nightjar.params.predict import PLAIN
 from pipelines.commands.compare_runs import compare_sources, print_runs, run_options, run_rows
 from pipelines.commands.console import say, say_table
 from pipelines.commands.options import (
+    DEFAULT_SAMPLES,
     FILE,
     OUTPUT,
     PREDICTIONS,
@@ -125,7 +127,7 @@ def compare(
     a: Path | None,
     b: Path | None,
     references: Path | None,
-    samples: int,
+    samples: int | None,
     against: str | None,
     output: Path | None,
     **options: Any,
@@ -135,9 +137,9 @@ def compare(
     Differences are in the units of their metrics. They have 95% bootstrap intervals over pairs, and the
     two-sided p of a permutation test; n<20 stands for fewer than 20 instances. A difference is significant
     if p is at most 0.05. Better, worse and equal count instances. The p of categories are not corrected for
-    their number. Each track or task is compared alone, and all tracks together last. The CSV has each track
-    alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p, better, worse,
-    equal.
+    their number. Each track or task is compared alone, and all tracks together last. With --benchmark the CSV
+    has each track alone, with the columns track, level, name, metric, n, a, b, difference, low, high, p,
+    better, worse, equal.
 
     Without --benchmark, runs are compared: samples of lm-evaluation-harness, logs of inspect_ai, or folders
     of nightjar evaluate (docs/harnesses.md). No project is needed. The p of runs are corrected by Holm's
@@ -158,10 +160,12 @@ def compare(
     """
     sources = [path for path in (a, b) if path]
     if against is not None:
-        refuse("it does not go with --against", benchmark=benchmark, a=a, b=b, references=references)
+        others = {"benchmark": benchmark, "a": a, "b": b, "references": references, "samples": samples}
+        refuse("it does not go with --against", **others)
         _refuse_run_options("--against", options)
         return _compare_versions(against, output or paths.COMPARISON)
     refuse("it goes with --against", output=output)
+    samples = DEFAULT_SAMPLES if samples is None else samples
     if benchmark is None:
         if references:
             raise click.UsageError("--references goes with --benchmark")
@@ -247,7 +251,7 @@ def _compare_versions(against: str, output: Path) -> CommandResult:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
     result = {**comparison_facts, "page": output / "index.html"}
-    return CommandResult(result, _print_versions, lambda facts: list(comparison.lines(facts)))
+    return CommandResult(result, _print_versions, itemgetter("numbers"))
 
 
 def _of_folder(path: Path) -> Path | None:

@@ -78,6 +78,9 @@ def say_json(value: Any, indent: int | None = 2) -> None:
 
 
 def say_csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows that have the same keys as CSV, and nothing where there is no row."""
+    if not rows:
+        return
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

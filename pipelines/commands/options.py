@@ -136,12 +136,14 @@ encoder_option = click.option(
 )
 
 
+# Bootstrap resamples.
+DEFAULT_SAMPLES = 1000
+
+
 def samples_option(least: int) -> Decorator:
     """The option --samples. More than a million would take the memory of the machine."""
     samples = click.IntRange(least, 1_000_000)
-    return click.option(
-        "--samples", type=samples, default=1000, show_default=True, help="Bootstrap resamples."
-    )
+    return click.option("--samples", type=samples, help=f"Bootstrap resamples.  [default: {DEFAULT_SAMPLES}]")
 
 
 @dataclass(frozen=True)

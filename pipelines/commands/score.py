@@ -18,6 +18,7 @@ from nightjar.benchmarks.score_table import number_text, score_text
 from nightjar.core.display import counted_as
 from pipelines.commands.console import bytes_bar, say, say_table
 from pipelines.commands.options import (
+    DEFAULT_SAMPLES,
     FILE,
     OUTPUT,
     PREDICTIONS,
@@ -145,7 +146,7 @@ def score(
     references: Path | None,
     details: Path | None,
     encoder: Path | None,
-    samples: int,
+    samples: int | None,
     analysis: str | None,
     file: Path | None,
 ) -> CommandResult:
@@ -171,12 +172,13 @@ def score(
     """
     if analysis is not None:
         require(input=file)
-        refuse("an analysis does not read it", predictions=predictions, details=details)
+        refuse("an analysis does not read it", predictions=predictions, details=details, samples=samples)
         with bytes_bar(analysis) as progress:
             result = run_analysis(benchmark, analysis, references, file or Path(), encoder, progress)
         return CommandResult(result, _print_analysis, itemgetter("rows"))
     require(predictions=predictions)
     refuse("it is for --analysis", input=file)
+    samples = DEFAULT_SAMPLES if samples is None else samples
     result = score_files(benchmark, predictions or Path(), references, details, samples, encoder)
     return CommandResult(result, _print_scores, score_rows)
 

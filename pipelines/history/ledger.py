@@ -47,6 +47,11 @@ Warn = Callable[[str], object]
 _log: Warn = logging.getLogger("nightjar").warning
 
 
+def is_harness(facts: Mapping[str, Any]) -> bool:
+    """Return true for the facts of an entry that is a run of another harness."""
+    return HARNESS in facts["stages"]
+
+
 def append(ledger: Path, facts: Mapping[str, Any], scores: Rows, instances: Rows, verdicts: Rows) -> Path:
     """Add one entry and return its folder.
 

@@ -1,7 +1,7 @@
 """A run of another harness as an entry of the ledger, with verdicts and declines like those of a night.
 
 Such entries are compared with one another alone: a task is a benchmark, a filter a track, and the model a system. The
-nightly of the project passes them over (`is_harness`).
+nightly of the project passes them over (`ledger.is_harness`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import interval
+from nightjar.core import paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.harness import HarnessRun
@@ -29,34 +30,38 @@ from nightjar.statistics import Bootstrap, Metric, verdict
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import nightly_text, verdicts
 from pipelines.nightly.verdicts import Reference
+from pipelines.process import lock
 from pipelines.project.git import try_git
 from pipelines.project.names import LOCK_FILE, new_name
 
 Rows = list[dict[str, Any]]
 
 
-def is_harness(facts: Mapping[str, Any]) -> bool:
-    """Return true for the facts of an entry that `add` made."""
-    return ledgers.HARNESS in facts["stages"]
-
-
 def add(root: Path, source: Path, name: str | None, accept: bool, settings: Nightly) -> dict[str, Any]:
     """Add the run at `source` to the ledger of the project at `root`; returns the facts of the entry and its verdicts.
 
     `name` is its system in place of the model's name. It is compared with the last good entry that has a score of the
-    same task and system. Raises NightjarError as `read_run` does, and for a run that is in the ledger already.
+    same task and system. One run is added at a time. Raises NightjarError as `read_run` does, and for a run that is in
+    the ledger already.
     """
     ledger = root / settings.ledger
     ledgers.prepare(ledger)
     run = read_run(source)
+    with lock.locked(root, paths.LEDGER_LOCK, "nightjar ledger add", wait=True):
+        return _add(root, ledger, run, name, accept, settings)
+
+
+def _add(
+    root: Path, ledger: Path, run: HarnessRun, name: str | None, accept: bool, settings: Nightly
+) -> dict[str, Any]:
     system = name or run.model
     instances = instance_rows(run, system)
     facts = _facts(root, run, instances) | {"accepted": accept, "against": None}
     cells = {(row["benchmark"], row["system"]) for row in instances}
     earlier = [it for it in _references(ledger) if _shares(it, cells)]
-    for entry in filter(is_harness, ledgers.entries(ledger)):
+    for entry in filter(ledgers.is_harness, ledgers.entries(ledger)):
         if entry["stages"][ledgers.HARNESS].get("sha256") == facts["stages"][ledgers.HARNESS]["sha256"]:
-            raise NightjarError(f"the ledger has this run, as {entry['run']}", source, "add another run")
+            raise NightjarError(f"the ledger has this run, as {entry['run']}", run.source, "add another run")
     reference = earlier[0] if earlier else None
 
     def measures(benchmark: str, parts: Collection[str]) -> Sequence[Metric]:
@@ -132,7 +137,7 @@ def _score_rows(cells: Mapping[verdict.Cell, verdict.Scored]) -> Rows:
 
 def _references(ledger: Path) -> Iterable[Reference]:
     """Yield the good entries of other harnesses, the latest first."""
-    for facts in filter(is_harness, ledgers.good(ledger)):
+    for facts in filter(ledgers.is_harness, ledgers.good(ledger)):
         yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
 
 

@@ -111,7 +111,7 @@ def _references(ledger: Path, warn: ledgers.Warn) -> Iterator[Reference]:
     """The good nights of the ledger, the latest first; none if it cannot be read."""
     try:
         for facts in ledgers.good(ledger, warn):
-            if ledgers.HARNESS in facts["stages"]:
+            if ledgers.is_harness(facts):
                 continue
             yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
     except (NightjarError, OSError) as error:

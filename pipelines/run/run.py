@@ -135,7 +135,7 @@ class Run:
         yielded as well, so that they are shown. A task that ended without an attempt is yielded once more. After a stop
         no stage begins. The iteration ends when no task runs.
         """
-        # DVC looks first at the stage with the longest way to go, which is also the first to get room.
+        # DVC looks first at the stage whose critical path is longest, which is also the first to get room.
         waiting = sorted(self.affected, key=lambda name: -self._remaining[name])
         while len(self._ended) < len(self.affected) and not self.stop.is_set():
             for name in [stage for stage in waiting if self._ended.issuperset(self.upstream(stage))]:

@@ -45,7 +45,7 @@ def build(
     # The pages of the run: file, title and sections; a page without sections is left out.
     run_pages: list[tuple[str, str, Sequence[Section]]] = [
         ("training.html", "Training", stage_runs.training(nodes, roles)),
-        ("calls.html", "SampledTool calls", augmented.sections(tools, nodes)),
+        ("calls.html", "Tool calls", augmented.sections(tools, nodes)),
         ("data.html", "Data", data.sections(nodes, cards, track_title)),
         ("contamination.html", "Contamination", contamination.sections(overlaps, nodes, cards)),
         ("provenance.html", "Where the results come from", origin.sections),

@@ -20,7 +20,7 @@ from nightjar.benchmarks.supernatinst.checked_task import (
 )
 from nightjar.benchmarks.supernatinst.collection_checks import Documents, TaskFlaw
 from nightjar.benchmarks.task_file import UnreadableFile
-from nightjar.core.display import first_ids
+from nightjar.core.display import counted_as, first_ids
 
 
 @dataclass(frozen=True)
@@ -251,6 +251,6 @@ class Report:
             return self.not_checked[number]
         notes = [self.partly[number]] if number in self.partly else []
         if self.broken and number in TEXTS:
-            count = f"{len(self.broken):,} task{'' if len(self.broken) == 1 else 's'}"
+            count = counted_as(len(self.broken), "task")
             notes.append(f"not all of {count} without sound keys, types or JSON: {first_ids(self.broken)}")
         return "; ".join(notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -89,6 +90,25 @@ def test_against_a_revision_and_a_folder(moved: Repo, tmp_path: Path) -> None:
     (line,) = [line for line in lines if "exact match" in line]
     assert "+60.0" in line and line.rstrip().endswith("better")
     assert lines[-3:-1] == ["2 numbers: 2 better", "24 of 40 answers changed"]
+
+
+def test_the_csv_has_the_numbers_of_the_json(moved: Repo) -> None:
+    numbers = json.loads(moved.here("compare", "--against", "HEAD", "--json").stdout)["numbers"]
+    rows = list(csv.DictReader(moved.here("compare", "--against", "HEAD", "--csv").stdout.splitlines()))
+    assert rows == [{key: "" if it is None else str(it) for key, it in row.items()} for row in numbers]
+
+
+def test_options_of_other_uses_are_refused(moved: Repo) -> None:
+    done = moved.here("compare", "--against", "HEAD", "--samples", "7")
+    assert done.returncode == 2 and "--samples: it does not go with --against" in done.stderr
+
+
+def test_the_earlier_name_of_the_command_says_the_new_one(moved: Repo) -> None:
+    done = moved.here("report", "--against", "HEAD")
+    assert done.returncode == 0 and "24 of 40 answers changed" in done.stdout
+    assert done.stderr == (
+        "nightjar: `nightjar report` is now `nightjar compare --against`; it works for one release\n"
+    )
 
 
 @pytest.mark.parametrize("against", ["elsewhere", "HEAD~9"])

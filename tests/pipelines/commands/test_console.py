@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 from rich.progress import Progress
 
-from pipelines.commands.console import _Left, bar, bytes_bar, say, say_exact, say_json, say_table, say_text
+from pipelines.commands.console import (
+    _Left,
+    bar,
+    bytes_bar,
+    say,
+    say_csv,
+    say_exact,
+    say_json,
+    say_table,
+    say_text,
+)
 
 STEERING = "[red]x[/]{0}%s日\x1b[2J\x1b]0;t\x07\x9b\u202e\r\nb\u2028\x7f"
 SHOWN = "[red]x[/]{0}%s日\\x1b[2J\\x1b]0;t\\x07\\x9b\\u202e\\r\\nb\\u2028\\x7f"
@@ -128,3 +138,8 @@ def test_a_table_fits_the_terminal_and_no_number_breaks(
     for part in ("123456", "58.90", "[52.50,", "65.00]", "+0.15", "[-4.38,", "+4.71]"):
         assert part in text
     assert text.count("terminal") == 3
+
+
+def test_a_csv_without_rows_is_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    say_csv([])
+    assert capsys.readouterr().out == ""

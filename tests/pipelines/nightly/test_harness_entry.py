@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
+from typing import Any
 
 import pytest
 
+from nightjar.core.errors import NightjarError
+from nightjar.params.drivers import Nightly
 from pipelines.cli import main
 from pipelines.history import ledger as ledgers
-from pipelines.nightly import night
+from pipelines.nightly import harness_entry, night
 from tests.conftest import ROOT
 from tests.in_process import captured, nightjar, refused
 from tests.pipelines.history.test_ledger import add
@@ -52,6 +58,30 @@ def test_runs_get_verdicts_and_the_exit_status_says_whether_one_is_worse(workdir
     assert "1 unchanged" in nightjar("ledger", "add", log("fifth", 22))
     assert nightjar("ledger", "--check") == "5 runs, all of them readable.\n"
     assert "sums" in nightjar("ledger", "last", "--benchmark", "sums")
+
+
+def test_a_run_that_is_added_twice_at_once_is_in_the_ledger_once(
+    workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, both, read_entries = log("first", 2), Barrier(2), ledgers.entries
+
+    def entries(*arguments: Any, **options: Any) -> Any:
+        with contextlib.suppress(BrokenBarrierError):  # where one waits for the other
+            both.wait(0.5)
+        return read_entries(*arguments, **options)
+
+    monkeypatch.setattr(ledgers, "entries", entries)
+    ledgers.prepare(LEDGER)
+
+    def added(_: int) -> str:
+        try:
+            return str(harness_entry.add(Path.cwd(), file, None, False, Nightly.load())["state"])
+        except NightjarError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = sorted(pool.map(added, range(2)))
+    assert outcomes[1] == "good" and "the ledger has this run" in outcomes[0]
 
 
 def test_a_slow_decline_is_worse(workdir: Path) -> None:
