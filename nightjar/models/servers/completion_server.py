@@ -20,7 +20,15 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.completions import Completion, until_stop
 from nightjar.models.interface import Capability, Decoding, Model, Request, Score, answer_in_threads
 from nightjar.models.servers.forced_tokens import ForcedTokens, written_token
-from nightjar.models.servers.http_client import KEY, HttpClient, RequestLimits, RequestRefused, address
+from nightjar.models.servers.http_client import (
+    KEY,
+    HttpClient,
+    NoAnswer,
+    RequestLimits,
+    RequestRefused,
+    address,
+)
+from nightjar.models.servers.once import Once
 from nightjar.models.servers.prompt_logprobs import WAYS, LogprobRequest, ScoredToken, is_number
 
 log = logging.getLogger("nightjar")
@@ -113,10 +121,10 @@ class CompletionServer(Model):
         self._http = HttpClient(address.url, f"{self.kind}:{address.url}", limits or RequestLimits())
         self.model = address.model or ""
         self.neutral = True
-        self._way: LogprobRequest | ForcedTokens | None = None
+        self._way = Once(self._find_way)
         # Whether it puts a token before a text, so that the first token of a text has a value, too.
         self._begins = False
-        self._lock, self._adapting = Lock(), Lock()
+        self._adapting = Lock()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -214,6 +222,8 @@ class CompletionServer(Model):
                 return cls.can
             try:
                 server.check_scores()
+            except NoAnswer:
+                raise
             except NightjarError as error:
                 log.warning("%s", error)
                 return cls.can
@@ -261,7 +271,7 @@ class CompletionServer(Model):
         logprobs = [piece.logprob for piece in pieces if piece.logprob is not None]
         if len(logprobs) < len(pieces):
             what = "a token of the text has no probability"
-            if isinstance(self._way, ForcedTokens):
+            if isinstance(self._way(), ForcedTokens):
                 raise self._fault(
                     what, "leave the task out: llama.cpp gives none of an unlikely part of a character"
                 )
@@ -273,8 +283,7 @@ class CompletionServer(Model):
 
         Raises Unscored if it does not give them.
         """
-        with self._lock:
-            way = self._way = self._way or self._find_way()
+        way = self._way()
         pieces = way.pieces(text, start) if isinstance(way, ForcedTokens) else self._read(way, text)
         if pieces is None:
             raise self._unscored(NO_LOGPROBS)
@@ -283,15 +292,23 @@ class CompletionServer(Model):
     def _find_way(self) -> LogprobRequest | ForcedTokens:
         """The way that gives the log-probabilities of a known text; Unscored if there is none.
 
-        A server that fails on one, but not on the text alone, has none: what needs no log-probabilities can go on.
+        A server that fails on one, but not on the text alone, has none: what needs no log-probabilities can go on. One
+        that gives no answer, or refuses the key, is asked for nothing more.
         """
         fault: NightjarError | None = None
         for way in WAYS:
             try:
                 pieces = self._read(way, _PROBE)
-            except NightjarError as error:
-                if not (isinstance(error, RequestRefused) and re.search("echo|logprobs", error.reason)):
+            except NoAnswer:
+                raise
+            except RequestRefused as error:
+                if error.status == 401:
+                    raise
+                if not re.search("echo|logprobs", error.reason):
                     fault = fault or error
+                continue
+            except NightjarError as error:
+                fault = fault or error
                 continue
             if pieces is not None and len(pieces) > 1:
                 self._begins = pieces[0].logprob is not None
@@ -301,8 +318,11 @@ class CompletionServer(Model):
         forced = ForcedTokens(self._tokenize, lambda body: self._complete({"model": self.model, **body}))
         try:
             reason = forced.check(_PROBE)
-        except NightjarError:  # it has no such requests
-            reason = fault.what if fault else ""
+        except NoAnswer:
+            raise
+        except NightjarError as error:
+            is_unknown = isinstance(error, RequestRefused) and error.is_unknown
+            reason = fault.what if fault else "" if is_unknown else error.what
         else:
             if not reason:
                 return forced

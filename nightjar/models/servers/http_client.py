@@ -42,6 +42,8 @@ _PAUSE = 40
 _BUSY = frozenset({429, 503})
 # What is in a request is refused; a server that is busy or fails says nothing of that.
 _UNACCEPTABLE = frozenset({400, 422})
+# There is no such endpoint, or no such model.
+_NO_ENDPOINT = frozenset({404, 405, 501})
 _INTERFACE = "check that it has the OpenAI interface"
 _HOST = re.compile(r"[a-z0-9_.-]+")
 # The headers of the client that are sent. Its others describe this machine, or come from variables such as
@@ -63,13 +65,23 @@ class RequestLimits:
     retries: int = 4
 
 
+class NoAnswer(NightjarError):
+    """The server cannot be reached, or gives no answer in time."""
+
+
 class RequestRefused(NightjarError):
-    """The server refuses a request, or fails on it.
+    """The server refuses a request, or fails on it: `status` is that of its answer.
 
     `reason` is what it says of the request (400 or 422); empty for a server that fails or is busy, whatever it says.
     """
 
+    status = 0
     reason = ""
+
+    @property
+    def is_unknown(self) -> bool:
+        """True if the server has no such requests; it may have others."""
+        return self.status in _NO_ENDPOINT | _UNACCEPTABLE
 
     def names(self, parameter: str) -> bool:
         """Return True if the server names the parameter that it refuses."""
@@ -201,12 +213,12 @@ class HttpClient:
         try:
             content = self._portal.call(self._send, url, body)
         except TimeoutError:
-            raise self.fault("no answer in time", "check the server's load") from None
+            raise self.fault("no answer in time", "check the server's load", NoAnswer) from None
         except APITimeoutError:
-            raise self.fault("no connection in time", "check the server's load") from None
+            raise self.fault("no connection in time", "check the server's load", NoAnswer) from None
         except APIConnectionError as error:
             what = f"cannot be reached ({self.quote(first_line(error.__cause__ or error))})"
-            raise self.fault(what, "check the address, and that the server runs") from None
+            raise self.fault(what, "check the address, and that the server runs", NoAnswer) from None
         except _Invalid as error:
             raise self.fault(str(error), _INTERFACE) from None
         except APIStatusError as error:
@@ -229,33 +241,35 @@ class HttpClient:
                 answer = await self._client.post(url, cast_to=httpx2.Response, body=body)
             return answer.content
 
-    def fault(self, what: str, fix: str) -> NightjarError:
+    def fault(self, what: str, fix: str, kind: type[NightjarError] = NightjarError) -> NightjarError:
         """The error of a request."""
-        return NightjarError(self._hidden(what), self.where, fix)
+        return kind(self._hidden(what), self.where, fix)
 
-    def _refusal(self, answer: httpx2.Response, model: object) -> NightjarError:
+    def _refusal(self, answer: httpx2.Response, model: object) -> RequestRefused:
         """The error of an answer whose status is one."""
         status, reason = answer.status_code, self._error_text(answer.content)
         detail = f"{status}: {self.quote(reason)}" if reason else f"{status}"
+        fix = "see the server's log"
         if status in (401, 403):
-            return self.fault(f"it refuses the key ({status})", f"set {KEY}")
-        if status in (404, 405, 501):
+            what, fix = f"it refuses the key ({status})", f"set {KEY}"
+        elif status in _NO_ENDPOINT:
             # The message names the reason where the endpoint is there, but not the model.
             what = f"no endpoint {answer.request.url.path}, or no model {model!r} ({detail})"
-            return self.fault(what, "use a server with this interface of OpenAI")
-        if status < 400:
+            fix = "use a server with this interface of OpenAI"
+        elif status < 400:
             location = self.quote(str(answer.extensions.get("location")))
-            return self.fault(f"it redirects to {location}", "give the one that answers")
-        what = f"{'it fails' if status >= 500 else 'it refuses the request'} ({detail})"
-        fix = "see the server's log"
-        if status in _BUSY:
-            fix = "try again later; what is answered already is kept"
-            if pause := answer.headers.get("Retry-After"):
-                what += f", and asks for a pause: Retry-After is {self.quote(pause)[:_PAUSE]}"
-        fault = RequestRefused(self._hidden(what), self.where, fix)
+            what, fix = f"it redirects to {location}", "give the one that answers"
+        else:
+            what = f"{'it fails' if status >= 500 else 'it refuses the request'} ({detail})"
+            if status in _BUSY:
+                fix = "try again later; what is answered already is kept"
+                if pause := answer.headers.get("Retry-After"):
+                    what += f", and asks for a pause: Retry-After is {self.quote(pause)[:_PAUSE]}"
+        refusal = RequestRefused(self._hidden(what), self.where, fix)
+        refusal.status = status
         if status in _UNACCEPTABLE:
-            fault.reason = reason
-        return fault
+            refusal.reason = reason
+        return refusal
 
     def _error_text(self, body: bytes) -> str:
         """Return the server's message about a fault, without the key."""

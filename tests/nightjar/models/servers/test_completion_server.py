@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from nightjar.models.engine.log_probabilities import text_loss
 from nightjar.models.interface import Score
 from nightjar.models.servers.completion_server import Address, CompletionServer, Unscored
 from nightjar.models.servers.http_client import RequestLimits
-from tests.completions_server import completion, serving
+from nightjar.models.servers.prompt_logprobs import ScoredToken
+from tests.completions_server import completion, serving, talking
 
 
 def ask(url: str, retries: int = 1, **options: Any) -> Completion:
@@ -310,3 +313,78 @@ def test_a_text_has_the_same_tokens_and_likelihood_as_from_the_weights(tiny_mode
         ((_, (score,)),) = server.score({0: ("", [text])}, [0])
     assert score.tokens == len(ids) - 1
     assert score.logprob == pytest.approx(-text_loss(lm, ids, 500), rel=1e-5)
+
+
+BRIEF = RequestLimits(connect=1.0, answer=0.4, retries=0)
+
+
+def test_a_server_that_hangs_costs_one_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where several threads wait for the first that asks for log-probabilities."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        released.wait(30)
+        return completion("yes")
+
+    released = threading.Event()
+    with serving(script) as served:
+        try:
+            told = pytest.raises(NightjarError, match="no answer in time")
+            with CompletionServer(f"{served.url}#m", BRIEF) as server, told:
+                list(server.score({number: ("a", ["b"]) for number in range(4)}, range(4)))
+            assert len(served.asked) == 1
+            monkeypatch.setattr(CompletionServer.__init__, "__defaults__", (BRIEF,))
+            with pytest.raises(NightjarError, match="no answer in time"):
+                CompletionServer.abilities(f"{served.url}#m")
+            assert len(served.asked) == 2
+        finally:
+            released.set()
+
+
+def test_a_server_that_hangs_on_the_last_check_is_that_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "echo" not in body:
+            released.wait(30)
+        return echoed(body)
+
+    released = threading.Event()
+    monkeypatch.setattr(CompletionServer.__init__, "__defaults__", (BRIEF,))
+    with serving(script) as served:
+        try:
+            with pytest.raises(NightjarError, match="no answer in time"):
+                CompletionServer.abilities(served.url)
+        finally:
+            released.set()
+
+
+def test_a_refused_key_is_asked_once() -> None:
+    told = pytest.raises(NightjarError, match=r"it refuses the key \(401\)")
+    with serving(lambda body: (401, {})) as served, told:
+        CompletionServer.abilities(served.url)
+    assert len(served.asked) == 1
+
+
+def test_a_server_that_is_not_there_is_asked_once() -> None:
+    connections: list[bytes] = []
+
+    def talk(connection: socket.socket) -> None:
+        connections.append(b"")  # and closed without an answer
+
+    with talking(talk) as url, CompletionServer(f"{url}#m", BRIEF) as server:
+        for _ in range(2):
+            with pytest.raises(NightjarError, match="cannot be reached"):
+                server.pieces("a")
+    assert len(connections) == 1
+
+
+def test_four_threads_find_out_once_how_log_probabilities_are_asked_for() -> None:
+    together = threading.Barrier(4)
+
+    class Together(CompletionServer):
+        def pieces(self, text: str, start: int = 0) -> list[ScoredToken]:
+            together.wait(30)
+            return super().pieces(text, start)
+
+    with serving(echoed) as served, Together(served.url) as server:
+        scores = dict(server.score({number: ("ab", ["c"]) for number in range(4)}, range(4)))
+    assert list(scores.values()) == [[Score(-2.0, 1)]] * 4
+    assert len(served.asked) == 1 + 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.models.interface import Score
 from nightjar.models.servers.completion_server import CompletionServer, Unscored
+from nightjar.models.servers.http_client import RequestLimits
 from tests.completions_server import PATHS, Served, serving
 
 # A token is a byte, besides these two; its id is 256 for the first of them.
@@ -239,3 +241,60 @@ def test_a_prompt_of_another_number_of_tokens_is_refused() -> None:
 
     with llama_cpp(Longer()) as served, pytest.raises(NightjarError, match="has no probability"):
         scores(served, "a", ["b"])
+
+
+class Faulty(LlamaCpp):
+    """A server whose /tokenize, or whose forced tokens, get another answer."""
+
+    def __init__(self, status: int, text: str, forced: bool) -> None:
+        super().__init__()
+        self.answer, self.forced = (status, {"error": text}), forced
+
+    def __call__(self, body: dict[str, Any]) -> tuple[int, Any]:
+        faulty = isinstance(body.get("prompt"), list) if self.forced else "content" in body
+        return self.answer if faulty else super().__call__(body)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (404, ""),
+        (405, ""),
+        (501, ""),
+        (400, ""),
+        (422, ""),
+        (503, "it fails (503: loading)"),
+        (500, "it fails (500: loading)"),
+        (401, "it refuses the key (401)"),
+        (302, "it redirects"),
+        (200, "its tokens are not those of the text|it lists no likeliest tokens"),
+    ],
+)
+def test_a_fault_of_the_check_is_named_unless_the_server_has_no_such_requests(
+    status: int, reason: str, forced: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with llama_cpp(Faulty(status, "loading", forced)) as served:
+        assert CompletionServer.abilities(served.url) == CompletionServer.can
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == bool(reason)
+    assert all(any(one in line for one in reason.split("|")) for line in lines)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_a_check_without_an_answer_is_that_fault(forced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hanging(Faulty):
+        def __call__(self, body: dict[str, Any]) -> tuple[int, Any]:
+            answer = super().__call__(body)
+            if answer is self.answer:
+                released.wait(30)
+            return answer
+
+    released = threading.Event()
+    monkeypatch.setattr(CompletionServer.__init__, "__defaults__", (RequestLimits(answer=0.5, retries=0),))
+    with llama_cpp(Hanging(200, "", forced)) as served:
+        try:
+            with pytest.raises(NightjarError, match="no answer in time"):
+                CompletionServer.abilities(served.url)
+        finally:
+            released.set()
