@@ -70,7 +70,7 @@ def columns_of(benchmarks: Iterable[BenchmarkPage]) -> list[Column]:
 
 
 def scores(columns: Iterable[Column]) -> dict[str, dict[str, float]]:
-    """Return the number of each system by benchmark, with the decimals of the text."""
+    """Return the number of each system by benchmark, with the decimals of `as_text`."""
     return {
         it.card.name: {
             system: round(lane.value, it.row.metric.shown_decimals + 1)

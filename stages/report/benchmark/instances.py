@@ -142,7 +142,7 @@ class _System:
             for row in batch.to_pylist():
                 if (key := (row["task_id"], row["id"])) in keys:
                     # Equal prompts, of which only the ends are shown, are held once.
-                    prompt = prompts.setdefault(row["prompt_sha256"], shortened(row["prompt"], _PROMPT))
+                    prompt = prompts.setdefault(row["prompt_sha256"], without_middle(row["prompt"], _PROMPT))
                     self._rows[key] = row | {"prompt": prompt}
         self._scores = scores or SystemScores(system.system, [], {})
         self._places = {key.instance: place for place, key in enumerate(self._scores.keys)}
@@ -235,7 +235,7 @@ def _passage(row: Mapping[str, Any]) -> str:
     return cut(f"{row['title']}: {row['text']}" if row["title"] else row["text"], _PASSAGE)
 
 
-def shortened(text: str, limit: int) -> str:
+def without_middle(text: str, limit: int) -> str:
     """The text with its line ends; of a longer one the beginning and the end, `limit` characters together."""
     if len(text) <= limit:
         return text
@@ -245,7 +245,7 @@ def shortened(text: str, limit: int) -> str:
 
 def _text(text: str, limit: int = _TEXT) -> str:
     """A text with its line ends, in which characters that turn or hide others are written as escapes."""
-    return printable(shortened(text, limit), keep="\n\t")
+    return printable(without_middle(text, limit), keep="\n\t")
 
 
 def _short(text: str, limit: int = _SHORT) -> str:

@@ -64,13 +64,15 @@ def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, width
     return Plot(name, label, panels, ("row", "metric", "system", "value", "low", "high"), values, width)
 
 
-def _lanes(places: Mapping[str, float], limit: int = 1000) -> Axis:
-    """Return an axis whose lanes have names of at most `limit` characters."""
-    return Axis(0.4, len(places) + 0.6, "", [(y, shortened(name, limit)) for name, y in places.items()])
+def _lanes(places: Mapping[str, float], limit: int | None = None) -> Axis:
+    """Return an axis whose lanes have names of at most `limit` characters, of any length where there is no limit."""
+    names = [(y, shortened(name, limit) if limit else name) for name, y in places.items()]
+    return Axis(0.4, len(places) + 0.6, "", names)
 
 
 def _bar(start: float, end: float, y: float, colour: str, title: str) -> Mark:
-    return Mark("rect", (min(start, end), max(start, end)), (y - 0.35, y + 0.35), colour, title)
+    """Return a bar whose edge has its colour: a bar of length 0 is a line that can be pointed at."""
+    return Mark("rect", (min(start, end), max(start, end)), (y - 0.35, y + 0.35), colour, title, edge=colour)
 
 
 def gains(block: Gains, roles: Roles) -> Plot:
@@ -93,7 +95,7 @@ def gains(block: Gains, roles: Roles) -> Plot:
             gain = f"{numbers.signed(block.metric, value)} {interval} over {row['heuristic']}"
             bars.append(_bar(0, value, y, roles[system], f"{row['task_id']}\n{row['category']}\n{gain}"))
             if row["low"] is not None:
-                lines.append(Mark("line", (row["low"], row["high"]), (y, y), "ink", width=1))
+                lines.append(Mark("line", (row["low"], row["high"]), (y, y), "ink", bars[-1].title, width=1))
         better = f"better on {sum(sign * row['value'] > 0 for row in rows)} of {len(rows)}"
         height = _BAR * len(order) + 10
         panels.append(Panel(system, Axis(low, high), _lanes(places, 36), [*bars, *lines], height, better))
@@ -111,7 +113,8 @@ def gains(block: Gains, roles: Roles) -> Plot:
 def points(block: Points, roles: Roles) -> Plot:
     """A mark a point, with the line of its interval; those of a system are joined where the plot says so.
 
-    Systems have the colours of their roles, and a symbol each.
+    Systems have the colours of their roles. The symbol is that of the system's place, so that systems of one role can
+    be told apart.
     """
     intervals, joins, dots, legend = [], [], [], []
     for at, (system, system_points) in enumerate(block.systems.items()):

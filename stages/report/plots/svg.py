@@ -157,6 +157,8 @@ def _plain(root: ElementTree.Element, titles: list[str], width: float, height: f
             style = re.sub(r"font(-size|-family)?: [^;]*; ?", "", element.attrib["style"])
             style = re.sub(r"#\w{6}", lambda colour: f"var(--{_NAMES[colour[0]]})", style)
             place = {name: element.attrib[name] for name in ("x", "y", "d") if name in element.attrib}
+            if not place:  # matplotlib leaves out what is beyond the axes
+                raise ValueError(f"a mark of {titles or 'a plot'} is outside of its axes")
             leaf = ElementTree.SubElement(plain, element.tag, place | {"style": style})
             leaf.text = (element.text or "").strip()
             if identity.startswith("title"):

@@ -286,6 +286,7 @@ def test_every_score_stands_where_it_belongs(reported: Path) -> None:
 
 
 def test_wrong_calls_are_shown_as_such(reported: Path) -> None:
+    assert "<h1>Tool calls</h1>" in (OUT / "calls.html").read_text(encoding="utf-8")
     before, after = text("calls.html").split("The result does not occur there: 1 of 2")
     assert "Calculator(14 * 30) → 420" in before and "Calculator(18 - 45) → -27" in after
     rows = [row[:3] for row in parsed("stages.html").rows]

@@ -103,5 +103,5 @@ def test_equal_prompts_are_written_once(reported: Path) -> None:
 
 
 def test_long_prompts_keep_their_ends() -> None:
-    assert instances.shortened("a\nb", 3) == "a\nb"
-    assert instances.shortened("abcdefghij" * 200, 6) == "abc\n[… 1,994 characters are left out …]\nhij"
+    assert instances.without_middle("a\nb", 3) == "a\nb"
+    assert instances.without_middle("abcdefghij" * 200, 6) == "abc\n[… 1,994 characters are left out …]\nhij"

@@ -6,6 +6,7 @@ import csv
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import networkx
@@ -18,6 +19,7 @@ from nightjar.statistics.metric import Metric
 from stages.report.plots import kinds
 from stages.report.plots.kinds import BIN, HIGH, LOW
 from stages.report.plots.spec import Mark, Plot, rounded
+from stages.report.plots.svg import COLOURS
 
 METRIC = Metric("rougeL", "ROUGE-L")
 ROLES = {"people": "human", "ours": "treatment", "rule": "baseline", "top": "bound"}
@@ -177,3 +179,33 @@ def test_a_stage_is_below_all_that_it_reads_from_and_no_two_are_at_one_place(
 )  # fmt: skip
 def test_an_axis_reaches_over_its_values(low: float, high: float, wanted: tuple[float, float]) -> None:
     assert rounded(low, high) == pytest.approx(wanted)
+
+
+def test_each_colour_of_the_style_has_one_name() -> None:
+    """A drawing has the names: with two for a colour, one of them would be lost in the dark scheme."""
+    assert {"paper", "ink", "human", "treatment"} <= COLOURS.keys()
+    assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+def test_a_gain_of_zero_can_be_pointed_at() -> None:
+    row = {
+        "task_id": "t",
+        "category": "c",
+        "heuristic": "copy",
+        "value": 0.0,
+        "low": -1.0,
+        "high": 1.0,
+        "n": 30,
+    }
+    plot = kinds.gains(Gains("gains", METRIC, {"ours": [row]}), ROLES)
+    titled = [it for it in ElementTree.fromstring(plot.draw()[0][0]) if it.find(f"{SVG}title") is not None]
+    assert [it.find(f"{SVG}title").text for it in titled] == [marks(plot, "rect")[0].title] * 2  # type: ignore[union-attr]
+    assert "stroke: var(--treatment)" in titled[0].attrib["style"]
+
+
+def test_a_mark_outside_of_its_axes_is_an_error() -> None:
+    plot = forest()
+    beyond = Mark("line", (2e6, 3e6), (1.0, 1.0), "ink")
+    panel = replace(plot.panels[0], marks=[beyond])
+    with pytest.raises(ValueError, match="outside of its axes"):
+        replace(plot, panels=[panel]).draw()
