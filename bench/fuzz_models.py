@@ -27,8 +27,9 @@ from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.loading import load, prepare
 from nightjar.models.reader import encode_inputs
 from nightjar.models.reader import load as load_reader
-from nightjar.models.servers.completion_server import MOST_TOKENS, Address, CompletionServer
+from nightjar.models.servers.completion_server import MOST_TOKENS, CompletionServer
 from nightjar.models.servers.http_client import RequestLimits
+from nightjar.models.servers.server_address import Address
 from nightjar.params.inputs import PinnedSource
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.tools.calculator import Calculator

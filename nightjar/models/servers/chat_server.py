@@ -19,20 +19,11 @@ from nightjar.core.json_text import read_object
 from nightjar.models.chat_template import is_within_reasoning, without_reasoning
 from nightjar.models.completions import Completion, until_stop
 from nightjar.models.interface import Capability, ChatReply, Decoding, Request, ToolCall, answer_in_threads
-from nightjar.models.servers.completion_server import NEUTRAL, Address, CompletionServer
-from nightjar.models.servers.http_client import RequestLimits, RequestRefused
+from nightjar.models.servers.completion_server import CompletionServer
+from nightjar.models.servers.http_client import RequestLimits
+from nightjar.models.servers.once import Once
+from nightjar.models.servers.server_address import Address
 
-# What a server may refuse, and the name that newer ones have for it; those without one are left out.
-ADAPTABLE: Mapping[str, str | None] = {
-    "max_tokens": "max_completion_tokens",
-    "temperature": None,
-    "top_p": None,
-    "stop": None,
-    "seed": None,
-    "n": None,
-    "tool_choice": None,
-    **dict.fromkeys(NEUTRAL),
-}
 # More stop texts are refused by some servers; all are looked for here as well.
 MOST_STOPS = 4
 # Calls of tools in one answer, and characters of the arguments of one.
@@ -88,12 +79,21 @@ class ChatServer(CompletionServer):
     title: ClassVar[str] = "a chat server"
     kind: ClassVar[str] = "chat"
     path: ClassVar[str] = "/chat/completions"
+    adaptable: ClassVar[Mapping[str, str | None]] = {
+        "max_tokens": "max_completion_tokens",
+        "temperature": None,
+        "top_p": None,
+        "stop": None,
+        "seed": None,
+        "n": None,
+        "tool_choice": None,
+        **CompletionServer.adaptable,
+    }
 
     def __init__(self, address: Address | str, limits: RequestLimits | None = None) -> None:
         super().__init__(address, limits)
         self.used = UsedTokens()
-        self._adapted: dict[str, str | None] = {}
-        self._shows_tools = False
+        self._tools_are_shown = Once(self._check_tools)
 
     def keep_tokens(self, file: Path, stage: str) -> None:
         self.used = UsedTokens(file, stage)
@@ -126,7 +126,7 @@ class ChatServer(CompletionServer):
                 body = self._body(request, decoding, len(texts))
                 missing = count - len(texts)
                 answer, choices = self._answered({**body, "n": missing} if missing > 1 else body, missing)
-                texts += [self._text(answer, choice, request.stop, None) for choice in choices]
+                texts += [self._text(answer, choice, request.stop, {}) for choice in choices]
             return texts
 
         return answer_in_threads(sample_one, numbers, self.chat.at_once)
@@ -151,23 +151,22 @@ class ChatServer(CompletionServer):
             # The default of the interface; without it llama-cpp-python shows its model no tools.
             body |= {"tools": [{"type": "function", "function": one} for one in tools], "tool_choice": "auto"}
         answer, (choice,) = self._answered(body, 1)
-        text = self._text(answer, choice, request.stop, answer.get("usage"))
+        text = self._text(answer, choice, request.stop, answer["usage"])
         if text.failure:
             return ChatReply(text)
-        if tools and not self._shows_tools:
-            self._check_tools(body, text.prompt_tokens)
+        if tools:
+            self._tools_are_shown(body, text.prompt_tokens)
         return ChatReply(text, self._calls(choice["message"].get("tool_calls")) if tools else ())
 
     def _check_tools(self, body: Mapping[str, Any], tokens: int | None) -> None:
         """Raise NightjarError if a prompt with tools has no more tokens than without: the model is not shown them."""
         without = {name: value for name, value in body.items() if name not in ("tools", "tool_choice")}
-        usage = self._request({**without, "max_tokens": 1}).get("usage") or {}
+        usage = self._request({**without, "max_tokens": 1})["usage"]
         if tokens and tokens == self._count(usage, "prompt_tokens"):
             what = f"its model is shown no tools: the prompt has {tokens} tokens with them and without"
             raise self._fault(
                 what, "start the server with a chat template that has tools, or set calls to off"
             )
-        self._shows_tools = True
 
     def _body(self, request: Request, decoding: Decoding, sample: int = 0) -> dict[str, Any]:
         drawn = {"temperature": decoding.temperature, "top_p": decoding.top_p, "seed": decoding.seed + sample}
@@ -177,39 +176,18 @@ class ChatServer(CompletionServer):
             "max_tokens": request.max_new_tokens,
             **(drawn if decoding.temperature else {"temperature": 0}),
             **({"stop": list(request.stop)[:MOST_STOPS]} if request.stop else {}),
-            **NEUTRAL,
         }
 
-    def _request(self, body: dict[str, Any]) -> Mapping[str, Any]:
-        """The answer to a request, without what the server refuses."""
+    def _request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a request within the limit of tokens, without what the server refuses."""
         if (limit := self.chat.token_limit) is not None and self.used.total >= limit:
             fix = "give a larger one; the answers so far are kept"
             raise NightjarError(f"the limit of {limit:,} tokens is reached", "token_limit", fix)
-        refused: dict[str, str | None] = {}
-        while True:
-            names = {**self._adapted, **refused}
-            sent = {new: value for name, value in body.items() if (new := names.get(name, name))}
-            try:
-                answer = self._ask(sent)
-            except RequestRefused as error:
-                name = next((name for name in ADAPTABLE if name in sent and error.names(name)), None)
-                if name is None:
-                    raise
-                refused[name] = ADAPTABLE[name]
-                continue
-            # Only now: a request that is refused for something else changes no other.
-            with self._adapting:
-                for name, new in refused.items():
-                    if name not in self._adapted:
-                        self._report(name, new)
-                    self._adapted[name] = new
-            self._count_usage(answer)
-            return answer
+        answer = super()._request(body)
+        self._count_usage(answer["usage"])
+        return answer
 
-    def _count_usage(self, answer: Mapping[str, Any]) -> None:
-        usage = answer.get("usage") or {}
-        if not isinstance(usage, dict):
-            raise self._fault("usage of the answer is not an object")
+    def _count_usage(self, usage: Mapping[str, Any]) -> None:
         counts = {kind: self._count(usage, f"{kind}_tokens") for kind in self.used.of_stage}
         if self.chat.token_limit is not None and None in counts.values():
             raise self._fault("it does not count the tokens, and a limit is set", "leave the limit out")
@@ -232,7 +210,7 @@ class ChatServer(CompletionServer):
             for choice in choices
         ):
             return answer, choices
-        self._adapted["stop"] = None
+        self._adapt("stop", None, "ends reasoning at a text of stop")
         return self._answered({name: value for name, value in body.items() if name != "stop"}, most_choices)
 
     def _choices(self, answer: Mapping[str, Any], most_choices: int) -> list[dict[str, Any]]:
@@ -247,10 +225,13 @@ class ChatServer(CompletionServer):
         return choices
 
     def _text(
-        self, answer: Mapping[str, Any], choice: Mapping[str, Any], stop: Sequence[str], usage: Any
+        self,
+        answer: Mapping[str, Any],
+        choice: Mapping[str, Any],
+        stop: Sequence[str],
+        counts: Mapping[str, Any],
     ) -> Completion:
         """The answer of a choice without reasoning, up to the first stop text."""
-        counts = usage if isinstance(usage, dict) else {}
         tokens = self._count(counts, "completion_tokens"), self._count(counts, "prompt_tokens")
         if failure := self._failure(answer, choice):
             return Completion("", False, *tokens, failure=failure)

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, Self
 
@@ -20,82 +19,28 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.completions import Completion, until_stop
 from nightjar.models.interface import Capability, Decoding, Model, Request, Score, answer_in_threads
 from nightjar.models.servers.forced_tokens import ForcedTokens, written_token
-from nightjar.models.servers.http_client import (
-    KEY,
-    HttpClient,
-    NoAnswer,
-    RequestLimits,
-    RequestRefused,
-    address,
-)
+from nightjar.models.servers.http_client import HttpClient, NoAnswer, RequestLimits, RequestRefused
 from nightjar.models.servers.once import Once
 from nightjar.models.servers.prompt_logprobs import WAYS, LogprobRequest, ScoredToken, is_number
+from nightjar.models.servers.server_address import MODELS, TOKENIZE, Address
 
 log = logging.getLogger("nightjar")
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
-# llama-cpp-python is 1.1. A server that refuses unknown names gets neither.
+# llama-cpp-python is 1.1.
 NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
 # Why a server ends a text, where that is no answer: vLLM's `abort`, OpenAI's `content_filter`, OpenRouter's `error`.
 NO_ANSWER = frozenset({"abort", "content_filter", "error"})
 NO_LOGPROBS = "it gives no log-probabilities of a given text"
-# The end of an address: what every server has, another version than the first, and a path that is asked as it is.
-_FIRST_VERSION = re.compile(r"/v1(/chat)?(/completions)?$")
-_VERSION = re.compile(r"/v[0-9][0-9a-z.]*$")
-_QUESTIONS = re.compile(r"(/chat)?/completions$")
-_MODELS = "/models"
-# What llama.cpp's own server has beside the interface of OpenAI.
-_TOKENIZE = "/tokenize"
-# What is continued by a token to try a server, and the difference of its log-probabilities, in nats, at most. Several
-# tokens may be others when their text is sent back, such as two line ends.
+# A server is tried with this text. The token that it writes after it may have a log-probability that differs by so many
+# nats when it is sent back. It writes one token: the text of several, such as two line ends, may be split into others.
 _PROBE, _MOST_APART = "The capital of France is", 0.5
 
 
 class Unscored(NightjarError):
     """The server does not give the log-probabilities of a given text."""
-
-
-@dataclass(frozen=True)
-class Address:
-    """`url` is the part before /v1/completions, or a whole address that is asked as it is given.
-
-    `model` is None for the only model of a server.
-    """
-
-    url: str
-    model: str | None
-
-    @classmethod
-    def parse(cls, source: str) -> Address:
-        """Parse `KIND:URL` or `KIND:URL#MODEL`.
-
-        An address must not have a password: it would be in files and logs.
-        """
-        kind, _, text = source.partition(":")
-        fix = f"write {kind}:http://HOST:PORT, or {kind}:URL#MODEL for one of several models"
-        # Neither a password nor a key in a query is repeated.
-        named = re.sub(r"\?[^#]*", "?…", re.sub(r"//.*@", "//…@", source))
-        try:
-            url = address(text)
-        except ValueError as error:
-            raise NightjarError(str(error), named, fix) from None
-        if url.userinfo:
-            raise NightjarError("the address has a password", named, f"set it as {KEY}")
-        if url.query:
-            raise NightjarError("not the address of a server", named, fix)
-        base = str(url.copy_with(query=None, fragment=None)).rstrip("/")
-        return cls(_FIRST_VERSION.sub("", base).rstrip("/"), url.fragment or None)
-
-    def endpoint(self, path: str) -> str:
-        """Return the URL of a path such as /completions. An address that ends in one is the URL of questions itself."""
-        base = _QUESTIONS.sub("", self.url)
-        if path == _TOKENIZE:
-            return f"{_VERSION.sub('', base)}{path}"
-        if base != self.url and path != _MODELS:
-            return self.url
-        return f"{base}{path}" if base != self.url or _VERSION.search(base) else f"{base}/v1{path}"
 
 
 class CompletionServer(Model):
@@ -113,6 +58,8 @@ class CompletionServer(Model):
     # How its sources begin, and what it is asked at.
     kind: ClassVar[str] = "server"
     path: ClassVar[str] = "/completions"
+    # What a server may refuse, and the name that newer ones have for it; those without one are left out.
+    adaptable: ClassVar[Mapping[str, str | None]] = dict.fromkeys(NEUTRAL)
 
     def __init__(self, address: Address | str, limits: RequestLimits | None = None) -> None:
         if isinstance(address, str):
@@ -120,7 +67,7 @@ class CompletionServer(Model):
         self.address = address
         self._http = HttpClient(address.url, f"{self.kind}:{address.url}", limits or RequestLimits())
         self.model = address.model or ""
-        self.neutral = True
+        self._adapted: dict[str, str | None] = {}
         self._way = Once(self._find_way)
         # Whether it puts a token before a text, so that the first token of a text has a value, too.
         self._begins = False
@@ -152,7 +99,13 @@ class CompletionServer(Model):
 
     def facts(self) -> Mapping[str, Any]:
         """Calls start where the server's model writes them."""
-        return {"server": {**self.identity, "call_top_k": 1, "without_penalty": self.neutral}}
+        return {
+            "server": {
+                **self.identity,
+                "call_top_k": 1,
+                "without_penalty": not NEUTRAL.keys() <= self._adapted.keys(),
+            }
+        }
 
     def generate(
         self, requests: Mapping[int, Request], numbers: Sequence[int], decoding: Decoding
@@ -172,20 +125,17 @@ class CompletionServer(Model):
             "temperature": 0,
             "stop": list(stop) or None,
         }
-        answer = self._complete(body)
+        answer = self._request(body)
         choice = self._choice(answer)
         failure = self._failure(answer, choice) if choice else ""
         text = "" if failure or choice is None else choice.get("text")
         if choice is None or not isinstance(text, str):
             raise self._no_completion(answer)
-        counts = {} if (used := answer.get("usage")) is None else used
-        if not isinstance(counts, dict):
-            raise self._fault("usage of the answer is not an object")
         written = Completion(
             text,
             choice.get("finish_reason") == "length",
-            self._count(counts, "completion_tokens"),
-            self._count(counts, "prompt_tokens"),
+            self._count(answer["usage"], "completion_tokens"),
+            self._count(answer["usage"], "prompt_tokens"),
             failure=failure,
         )
         return until_stop(written, stop)
@@ -235,7 +185,7 @@ class CompletionServer(Model):
         llama-cpp-python gives those of other tokens for a model that has no token for the beginning of a text.
         """
         body = {"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0, "logprobs": 1}
-        answer = self._complete(body)
+        answer = self._request(body)
         choice = self._choice(answer) or {}
         text, logprobs = choice.get("text"), choice.get("logprobs")
         values = logprobs.get("token_logprobs") if isinstance(logprobs, dict) else None
@@ -266,7 +216,8 @@ class CompletionServer(Model):
         if prompt:
             pieces = [piece for piece in pieces if piece.end > len(prompt)]
         elif self._begins or (pieces and pieces[0].logprob is None):
-            # Else the list has no place for a first token that is a part of a character.
+            # The first token of a text does not count. It is missing in a list that begins with a value although the
+            # server puts no token before a text: it is a part of a character.
             pieces = pieces[1:]
         logprobs = [piece.logprob for piece in pieces if piece.logprob is not None]
         if len(logprobs) < len(pieces):
@@ -314,8 +265,8 @@ class CompletionServer(Model):
                 self._begins = pieces[0].logprob is not None
                 return way
         if fault is not None:
-            self._complete({"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0})
-        forced = ForcedTokens(self._tokenize, lambda body: self._complete({"model": self.model, **body}))
+            self._request({"model": self.model, "prompt": _PROBE, "max_tokens": 1, "temperature": 0})
+        forced = ForcedTokens(self._tokenize, lambda body: self._request({"model": self.model, **body}))
         try:
             reason = forced.check(_PROBE)
         except NoAnswer:
@@ -329,15 +280,15 @@ class CompletionServer(Model):
         raise self._unscored(f"{NO_LOGPROBS}{f': {reason}' if reason else ''}")
 
     def _tokenize(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._http.ask(self.address.endpoint(_TOKENIZE), body)
+        return self._http.ask(self.address.endpoint(TOKENIZE), body)
 
     def _read(self, way: LogprobRequest, text: str) -> list[ScoredToken] | None:
         """The tokens of a text by a way; None if the answer does not have them, and no others."""
         body = {"model": self.model, "prompt": text, "max_tokens": 1, "temperature": 0}
-        answer = self._complete({**body, **way.parameters})
-        choice, usage = self._choice(answer), answer.get("usage")
+        answer = self._request({**body, **way.parameters})
+        choice = self._choice(answer)
         pieces = way.read(choice.get(way.key), text) if choice else None
-        count = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+        count = answer["usage"].get("prompt_tokens")
         # A token for the beginning of a text may be counted, but not listed.
         if pieces is None or not (count is None or count in (len(pieces), len(pieces) + 1)):
             return None
@@ -353,26 +304,40 @@ class CompletionServer(Model):
         choices = answer.get("choices")
         return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
 
-    def _complete(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer to a request, without a penalty where the server can be asked for that (`neutral`)."""
-        if not self.neutral:
-            return self._ask(body)
-        try:
-            return self._ask({**body, **NEUTRAL})
-        except RequestRefused as error:
-            if not any(error.names(name) for name in NEUTRAL):
-                raise
-        answer = self._ask(body)
-        with self._adapting:
-            if self.neutral:
-                self._report(" and ".join(NEUTRAL), None)
-            self.neutral = False
-        return answer
+    def _request(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a request for no penalty, without what the server refuses."""
+        refused: dict[str, str | None] = {}
+        while True:
+            names = {**self._adapted, **refused}
+            parameters = {**body, **NEUTRAL}
+            sent = {new: value for name, value in parameters.items() if (new := names.get(name, name))}
+            try:
+                answer = self._ask(sent)
+            except RequestRefused as error:
+                name = next((name for name in self.adaptable if name in sent and error.names(name)), None)
+                if name is None:
+                    raise
+                refused[name] = self.adaptable[name]
+                continue
+            # Only now: a request that is refused for something else changes no other.
+            for name, new in refused.items():
+                self._adapt(name, new, f"refuses {name}")
+            return {**answer, "usage": self._usage(answer)}
 
-    def _report(self, name: str, new: str | None) -> None:
-        """Say that a parameter is refused: answers may be others without it."""
-        way = f"it is sent as {new}" if new else "it is left out"
-        log.warning("%s:%s refuses %s: %s from now on", self.kind, self.address.url, name, way)
+    def _adapt(self, name: str, new: str | None, reason: str) -> None:
+        """Send a parameter by a new name, or not at all, and say so once: answers may be others without it."""
+        with self._adapting:
+            if name not in self._adapted:
+                way = f"it is sent as {new}" if new else "it is left out"
+                log.warning("%s:%s %s: %s from now on", self.kind, self.address.url, reason, way)
+            self._adapted[name] = new
+
+    def _usage(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """The counts of an answer; empty where the server gives none."""
+        usage = answer.get("usage")
+        if not isinstance(usage, dict | None):
+            raise self._fault("usage of the answer is not an object")
+        return usage or {}
 
     def _ask(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._http.ask(self.address.endpoint(self.path), body)
@@ -381,7 +346,7 @@ class CompletionServer(Model):
         """The name of the only model."""
         fix = f"give {self.kind}:{self.address.url}#MODEL"
         try:
-            listing = self._http.ask(self.address.endpoint(_MODELS))
+            listing = self._http.ask(self.address.endpoint(MODELS))
             names = [one["id"] for one in listing["data"]]
         except NightjarError as error:
             raise NightjarError(error.what, error.where, f"{error.fix}, or {fix}") from None

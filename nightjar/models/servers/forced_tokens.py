@@ -32,7 +32,10 @@ class TextToken(NamedTuple):
 
 
 class ForcedTokens:
-    """Log-probabilities by forced tokens. `tokenize` and `complete` send a request's body and return the answer."""
+    """Log-probabilities by forced tokens. `tokenize` and `complete` send a request's body and return the answer.
+
+    The answer of `complete` has an object `usage`.
+    """
 
     def __init__(self, tokenize: Ask, complete: Ask) -> None:
         self._tokenize, self._complete = tokenize, complete
@@ -131,8 +134,7 @@ class ForcedTokens:
         """The entry of the token that answers a request after some ids; empty if it has none."""
         body = {"prompt": list(before), "max_tokens": 1, "temperature": 0, "cache_prompt": True}
         answer = self._complete({**body, **parameters})
-        usage = answer.get("usage")
-        if isinstance(usage, dict) and usage.get("prompt_tokens") not in (None, len(before)):
+        if answer["usage"].get("prompt_tokens") not in (None, len(before)):
             return {}
         return written_token(answer)
 

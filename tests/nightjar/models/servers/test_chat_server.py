@@ -206,6 +206,18 @@ def test_a_server_that_shows_its_model_no_tools_is_one_line() -> None:
         reply(script({"prompt_tokens": 10}), tools=[TOOL])
 
 
+def test_tools_are_checked_once_for_all_threads() -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "tools" in body:
+            together.wait(30)
+        return said("three")
+
+    together = threading.Barrier(4)
+    with serving(script) as served, ChatServer(served.url) as chat:
+        list(chat.converse(dict.fromkeys(range(4), ASKED), range(4), [TOOL], Decoding()))
+    assert sorted("tools" in body for body in served.asked) == [False] + [True] * 4
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -219,7 +231,7 @@ def test_a_hostile_call_of_a_tool_is_one_line(answer: tuple[int, Any], words: st
         reply(lambda body: answer, tools=[TOOL])
 
 
-def test_a_stop_text_that_ended_the_reasoning_is_not_sent_again() -> None:
+def test_a_stop_text_that_ended_the_reasoning_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
     written = "<think>12 boxes\n\nso 3</think>\n\nthree\n\nAnd more"
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
@@ -235,6 +247,33 @@ def test_a_stop_text_that_ended_the_reasoning_is_not_sent_again() -> None:
     assert len(texts) == 4 and {text.text for text in texts.values()} == {"three"}
     assert ["stop" in body for body in served.asked] == [True] * 3 + [False] * 4
     assert facts["refused"] == {"stop": "left out"}
+    line = f"chat:{served.url} ends reasoning at a text of stop: it is left out from now on"
+    assert [one.message for one in caplog.records] == [line]
+
+
+def test_a_name_that_is_refused_by_several_requests_at_once_has_one_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        if "stop" in body:
+            together.wait(30)
+            return 422, {"detail": "stop is not supported"}
+        return said("three\n\nfour")
+
+    together = threading.Barrier(4)
+    with serving(script) as served, ChatServer(served.url) as chat:
+        texts = dict(chat.generate(dict.fromkeys(range(4), ASKED), range(4), Decoding()))
+    assert {text.text for text in texts.values()} == {"three"}
+    assert [one.message for one in caplog.records] == [
+        f"chat:{served.url} refuses stop: it is left out from now on"
+    ]
+
+
+def test_four_stop_texts_are_sent_and_all_are_looked_for() -> None:
+    stops = ("a", "b", "c", "d", "E")
+    with serving(lambda body: said("three E d")) as served, ChatServer(served.url) as chat:
+        assert chat.reply(replace(ASKED, stop=stops), Decoding()).text.text == "three "
+    assert served.asked[0]["stop"] == ["a", "b", "c", "d"]
 
 
 @pytest.fixture()

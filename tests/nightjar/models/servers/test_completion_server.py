@@ -15,9 +15,10 @@ from nightjar.models.completions import Completion
 from nightjar.models.engine.loading import load
 from nightjar.models.engine.log_probabilities import text_loss
 from nightjar.models.interface import Score
-from nightjar.models.servers.completion_server import Address, CompletionServer, Unscored
+from nightjar.models.servers.completion_server import CompletionServer, Unscored
 from nightjar.models.servers.http_client import RequestLimits
 from nightjar.models.servers.prompt_logprobs import ScoredToken
+from nightjar.models.servers.server_address import Address
 from tests.completions_server import completion, serving, talking
 
 
@@ -35,47 +36,28 @@ def test_a_request_is_greedy_and_has_the_exact_prompt() -> None:
     assert served.asked == [wanted | penalties]
 
 
-def test_a_server_that_refuses_unknown_names_is_asked_without_them(caplog: pytest.LogCaptureFixture) -> None:
+PENALTIES = ("repeat_penalty", "repetition_penalty")
+
+
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize("refused", [PENALTIES, PENALTIES[:1], PENALTIES[1:]])
+def test_a_name_that_a_server_refuses_is_left_out_alone(
+    refused: tuple[str, ...], status: int, caplog: pytest.LogCaptureFixture
+) -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
-        if "repeat_penalty" in body:
-            return 400, {"error": {"message": "Unrecognized request argument: repeat_penalty"}}
+        for name in refused:
+            if name in body:
+                return status, {"error": {"message": f"Unrecognized request argument: {name}"}}
         return completion("yes")
 
     with serving(script) as served, CompletionServer(Address.parse(f"server:{served.url}")) as server:
         assert [server.complete("a", 1, ()).text, server.complete("b", 1, ()).text] == ["yes", "yes"]
-        assert not server.neutral
-    told = f"server:{served.url} refuses repeat_penalty and repetition_penalty: it is left out from now on"
-    assert [one.message for one in caplog.records] == [told]
-    assert ["repeat_penalty" in body for body in served.asked] == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("source", "told"),
-    [
-        ("server:", "not the address of a server"),
-        ("server:http://host?key=1", "not the address of a server"),
-        ("server:http://host:port", "not an address"),
-        ("server:http://host:99999", "the port is out of range, 1 to 65535"),
-        ("server:http://me:word@host:port", "not an address"),
-        ("server:http://host/?key=word@", "not the address of a server"),
-        (f"server:http://{'a' * 64}.example", "the host name is invalid"),
-        ("server:http://host#half\udcff", "not valid Unicode"),
-        ("server:http://me:word@host", "the address has a password; set it as NIGHTJAR_SERVER_KEY"),
-    ],
-)
-def test_wrong_addresses(source: str, told: str) -> None:
-    with pytest.raises(NightjarError, match=told) as raised:
-        Address.parse(source)
-    assert "word@" not in str(raised.value)
-
-
-def test_addresses() -> None:
-    assert Address.parse("server:http://h:1/v1/completions") == Address("http://h:1", None)
-    assert Address.parse("server:https://h/llm/v1/#org/m") == Address("https://h/llm", "org/m")
-    assert Address.parse("chat:http://h/v4/chat/completions") == Address("http://h/v4/chat/completions", None)
-    assert Address.parse("server:http://h:1/?") == Address("http://h:1", None)
-    assert Address.parse("server:http://[::1]:9") == Address("http://[::1]:9", None)
-    assert Address.parse("server:http://bücher.example") == Address("http://xn--bcher-kva.example", None)
+        assert server.facts()["server"]["without_penalty"] == (refused != PENALTIES)
+    lines = [f"server:{served.url} refuses {name}: it is left out from now on" for name in refused]
+    assert [one.message for one in caplog.records] == lines
+    for body in served.asked[len(refused) :]:
+        assert [name for name in PENALTIES if name in body] == [it for it in PENALTIES if it not in refused]
+    assert len(served.asked) == len(refused) + 2
 
 
 def echoed(body: dict[str, Any]) -> tuple[int, Any]:
@@ -248,7 +230,8 @@ def test_a_busy_server_is_asked_for_the_same_again(caplog: pytest.LogCaptureFixt
         serving(script) as served,
         CompletionServer(served.url, RequestLimits(retries=2)) as server,
     ):
-        assert server.complete("a", 1, ()).text == "yes" and server.neutral
+        assert server.complete("a", 1, ()).text == "yes"
+        assert server.facts()["server"]["without_penalty"]
     assert all("repeat_penalty" in body for body in served.asked) and not caplog.text
 
 

@@ -147,6 +147,14 @@ def test_an_answer_that_cannot_be_recorded_is_one_line(
     assert len(str(raised.value)) < 500
 
 
+@pytest.mark.parametrize("usage", ["[]", '""', "0", "false", "[1]"])
+def test_a_usage_that_is_no_object_is_one_line(interface: Interface, usage: str) -> None:
+    answer = 200, interface.body("x", f', "usage": {usage}')
+    told = pytest.raises(NightjarError, match="usage of the answer is not an object")
+    with serving(lambda body: answer) as served, told:
+        interface.ask(served.url)
+
+
 def test_counts_that_are_missing_are_unknown(interface: Interface) -> None:
     for more in (', "usage": null', counted("prompt_tokens", "null")):
         answer = 200, interface.body("x", more)

@@ -18,8 +18,9 @@ import pytest
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.servers import http_client
-from nightjar.models.servers.completion_server import Address, CompletionServer
+from nightjar.models.servers.completion_server import CompletionServer
 from nightjar.models.servers.http_client import HttpClient, RequestLimits
+from nightjar.models.servers.server_address import Address
 from tests.completions_server import completion, serving, talking
 from tests.nightjar.models.conftest import PATIENT, Interface
 
