@@ -114,7 +114,7 @@ def points(block: Points, roles: Roles) -> Plot:
     """A mark a point, with the line of its interval; those of a system are joined where the plot says so.
 
     Systems have the colours of their roles. The symbol is that of the system's place, so that systems of one role can
-    be told apart.
+    be distinguished.
     """
     intervals, joins, dots, legend = [], [], [], []
     for at, (system, system_points) in enumerate(block.systems.items()):
