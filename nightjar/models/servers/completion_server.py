@@ -28,6 +28,8 @@ log = logging.getLogger("nightjar")
 
 # The largest count of tokens that a table of predictions can hold.
 MOST_TOKENS = 2**31 - 1
+# The longest name of a model that a server may choose; it names a system, and is in messages and tables.
+MODEL_CHARACTERS = 200
 # Greedy decoding without a penalty for repeated tokens, by the names that llama.cpp and vLLM give it: the default of
 # llama-cpp-python is 1.1.
 NEUTRAL = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
@@ -347,13 +349,16 @@ class CompletionServer(Model):
         fix = f"give {self.kind}:{self.address.url}#MODEL"
         try:
             listing = self._http.ask(self.address.endpoint(MODELS))
-            names = [one["id"] for one in listing["data"]]
+            names = [it["id"] for it in listing["data"]]
         except NightjarError as error:
             raise NightjarError(error.what, error.where, f"{error.fix}, or {fix}") from None
         except (LookupError, TypeError):
             names = []
         if not names or not all(isinstance(name, str) and name for name in names):
             raise self._fault("it names no model", fix)
+        if not all(len(name) <= MODEL_CHARACTERS and name.isprintable() for name in names):
+            what = f"the name of a model is not printable, or longer than {MODEL_CHARACTERS} characters"
+            raise self._fault(what, fix)
         if len(names) > 1:
             raise self._fault(f"it has several models: {', '.join(names[:10])}", fix)
         return names[0]

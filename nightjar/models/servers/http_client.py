@@ -197,6 +197,10 @@ class HttpClient:
             # The client would read this address, and fails on one that is not of HTTP.
             response.extensions["location"] = response.headers.pop("Location", None)
         response.encoding = "utf-8"
+        # The client would obey it, whatever the status says.
+        response.headers.pop("x-should-retry", None)
+        if response.status_code in _NO_ENDPOINT:
+            response.headers["x-should-retry"] = "false"
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _BoundedStream(response.stream, self.limits.size)
         await response.aread()
@@ -250,15 +254,18 @@ class HttpClient:
         status, reason = answer.status_code, self._error_text(answer.content)
         detail = f"{status}: {self.quote(reason)}" if reason else f"{status}"
         fix = "see the server's log"
-        if status in (401, 403):
+        if status == 401:
             what, fix = f"it refuses the key ({status})", f"set {KEY}"
+        elif status == 403:
+            what, fix = f"it refuses the request or the key ({detail})", f"set {KEY}, or see the server's log"
         elif status in _NO_ENDPOINT:
             # The message names the reason where the endpoint is there, but not the model.
             what = f"no endpoint {answer.request.url.path}, or no model {model!r} ({detail})"
             fix = "use a server with this interface of OpenAI"
         elif status < 400:
-            location = self.quote(str(answer.extensions.get("location")))
-            what, fix = f"it redirects to {location}", "give the one that answers"
+            location = answer.extensions.get("location")
+            target = f"to {self.quote(location)}" if location else "without an address"
+            what, fix = f"it redirects {target}", "give the one that answers"
         else:
             what = f"{'it fails' if status >= 500 else 'it refuses the request'} ({detail})"
             if status in _BUSY:
@@ -289,10 +296,10 @@ class HttpClient:
     def _cleared(self, value: Any) -> Any:
         """A value of JSON, without the key in its texts."""
         if isinstance(value, dict):
-            return {name: self._cleared(one) for name, one in value.items()}
+            return {self._hidden(name): self._cleared(it) for name, it in value.items()}
         if isinstance(value, list):
-            return [self._cleared(one) for one in value]
-        return value.replace(self._key, "…") if isinstance(value, str) else value
+            return list(map(self._cleared, value))
+        return self._hidden(value) if isinstance(value, str) else value
 
     def _hidden(self, text: str) -> str:
         """The text without the key, which some servers repeat; also as JSON, Python or URLs have it."""

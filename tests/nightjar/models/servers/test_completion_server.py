@@ -160,7 +160,7 @@ def test_the_tokens_are_those_that_the_server_counts_but_the_first(more: int, sc
         without(tokens=[PROBE], token_logprobs=[None], text_offset=[0]),
     ],
 )
-def test_a_server_without_log_probabilities_is_known_by_one_request(answer: tuple[int, Any]) -> None:
+def test_a_server_without_log_probabilities_is_known_by_few_requests(answer: tuple[int, Any]) -> None:
     with serving(lambda body: answer) as served:
         assert CompletionServer.abilities(served.url) == CompletionServer.can
         assert len(served.asked) <= 4

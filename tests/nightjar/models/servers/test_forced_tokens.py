@@ -15,8 +15,8 @@ from nightjar.models.servers.completion_server import CompletionServer, Unscored
 from nightjar.models.servers.http_client import RequestLimits
 from tests.completions_server import PATHS, Served, serving
 
-# A token is a byte, besides these two; its id is 256 for the first of them.
-WORDS = (b"bc", b"\n\n")
+# A token is a byte, besides these; its id is 256 for the first of them.
+WORDS = (b"bc", b"\n\n", b" a")
 BEGINNING = 300
 
 
@@ -37,7 +37,7 @@ def ids_of(text: str) -> list[int]:
 def logprobs_after(ids: list[int]) -> dict[int, float]:
     """The log-probabilities of all tokens: they depend on the last two and their number."""
     seed = sum((place + 1) * token for place, token in enumerate(ids[-2:])) + len(ids)
-    logits = {token: ((token * 37 + seed) % 101) / 7 for token in (*range(256), 256, 257)}
+    logits = {token: ((token * 37 + seed) % 101) / 7 for token in range(256 + len(WORDS))}
     total = math.log(math.fsum(map(math.exp, logits.values())))
     return {token: logit - total for token, logit in logits.items()}
 
@@ -50,13 +50,18 @@ def shown(piece: bytes) -> str | list[int]:
 
 
 class LlamaCpp:
-    """A script that answers as llama.cpp's own server; `prefix` are the ids that it puts before a text."""
+    """A script that answers as llama.cpp's own server; `prefix` are the ids that it puts before a text.
+
+    Its tokenizer may put a `blank` before a text, too.
+    """
+
+    blank = ""
 
     def __init__(self, *prefix: int) -> None:
         self.prefix = list(prefix)
 
     def tokens(self, body: dict[str, Any]) -> Any:
-        ids = [*(self.prefix if body["add_special"] else []), *ids_of(body["content"])]
+        ids = [*(self.prefix if body["add_special"] else []), *ids_of(self.blank + body["content"])]
         return {"tokens": [{"id": token, "piece": shown(bytes_of(token))} for token in ids]}
 
     def value(self, logprob: float, bias: float) -> float:
@@ -66,7 +71,7 @@ class LlamaCpp:
         if "content" in body:
             return 200, self.tokens(body)
         prompt = body["prompt"]
-        ids = prompt if isinstance(prompt, list) else [*self.prefix, *ids_of(prompt)]
+        ids = prompt if isinstance(prompt, list) else [*self.prefix, *ids_of(self.blank + prompt)]
         logprobs = logprobs_after(ids)
         bias = {int(token): value for token, value in body.get("logit_bias", {}).items()}
         written = max(logprobs, key=lambda token: logprobs[token] + bias.get(token, 0))
@@ -88,7 +93,7 @@ class LlamaCpp:
 
 def expected(server: LlamaCpp, prompt: str, text: str) -> Score:
     """The log-probability by the whole table."""
-    ids, values, end = ids_of(prompt + text), list[float](), 0
+    ids, values, end = ids_of(server.blank + prompt + text), list[float](), -len(server.blank)
     for place, token in enumerate(ids):
         end += len(bytes_of(token))
         if end > len(prompt.encode()) and (place or prompt):
@@ -126,6 +131,22 @@ def test_the_likelihood_of_a_text_is_that_of_the_whole_vocabulary(
         (score,) = scores(served, prompt, [text])
     wanted = expected(script, prompt, text)
     assert score.tokens == wanted.tokens and score.logprob == pytest.approx(wanted.logprob, abs=1e-9)
+
+
+class SentencePiece(LlamaCpp):
+    blank = " "
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "tokens"), [("ab", "x", 1), ("ab", "c a", 2), ("", "abcd", 2), ("", "xyz", 3)]
+)
+def test_a_blank_before_a_text_is_no_character_of_it(prompt: str, text: str, tokens: int) -> None:
+    script = SentencePiece(BEGINNING)
+    with llama_cpp(script) as served:
+        assert "score" in CompletionServer.abilities(served.url)
+        (score,) = scores(served, prompt, [text])
+    assert score.tokens == tokens == expected(script, prompt, text).tokens
+    assert score.logprob == pytest.approx(expected(script, prompt, text).logprob, abs=1e-9)
 
 
 def test_a_token_is_a_request_and_what_comes_before_the_choice_has_none() -> None:

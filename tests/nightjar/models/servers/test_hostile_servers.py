@@ -10,7 +10,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.models.completions import Completion
 from nightjar.models.servers.http_client import KEY, RequestLimits
-from tests.completions_server import serving
+from tests.completions_server import serving, talking
 from tests.nightjar.models.conftest import Interface
 
 
@@ -45,7 +45,10 @@ def test_a_fault_that_passes_is_retried(interface: Interface) -> None:
         ((404, {}), "no endpoint /v1/.*completions, or no model 'tiny'"),
         ((500, b"<html>"), r"it fails \(500\)"),
         ((429, b""), r"it refuses the request \(429\)"),
-        ((302, b""), "it redirects to None"),
+        ((403, {"error": "flagged"}), r"it refuses the request or the key \(403: flagged\)"),
+        ((403, b""), r"it refuses the request or the key \(403\)"),
+        ((200, {"error": {"message": "flagged", "code": 403}}), r"the request or the key \(403: flagged\)"),
+        ((302, b""), "it redirects without an address"),
         ((200, b"<html>"), "the answer is no JSON object"),
         ((200, {"choices": []}), "the answer has no completion"),
         ((200, {"choices": [{"text": 3, "message": {"content": 3}}]}), "has no completion|is not a text"),
@@ -97,6 +100,26 @@ def test_an_error_whose_code_is_a_status_is_retried(interface: Interface, code: 
         with pytest.raises(NightjarError, match=rf"it (fails|refuses the request) \({code}: busy\)"):
             interface.ask(f"{served.url}#tiny")
     assert len(served.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "asked_again", "requests"),
+    [(400, "true", 1), (501, "true", 1), (501, None, 1), (503, "false", 2), (409, None, 2), (408, None, 2)],
+)
+def test_the_status_alone_decides_what_is_retried(
+    interface: Interface, status: int, asked_again: str | None, requests: int
+) -> None:
+    connections: list[bytes] = []
+
+    def talk(connection: socket.socket) -> None:
+        connections.append(b"")
+        header = f"x-should-retry: {asked_again}\r\n" if asked_again else ""
+        head = f"HTTP/1.1 {status} No\r\n{header}Retry-After: 0.001\r\nConnection: close\r\n"
+        connection.sendall(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
+
+    with talking(talk) as url, pytest.raises(NightjarError):
+        interface.ask(f"{url}#m")
+    assert len(connections) == requests
 
 
 def test_an_error_whose_code_refuses_the_request_is_not_retried(interface: Interface) -> None:
@@ -164,13 +187,26 @@ def test_counts_that_are_missing_are_unknown(interface: Interface) -> None:
 
 @pytest.mark.parametrize(
     ("models", "told"),
-    [(("a", "b"), "several models: a, b; give .*:http://.*#MODEL"), ((), "no model"), ({}, "no model")],
+    [
+        (("a", "b"), "several models: a, b; give .*:http://.*#MODEL"),
+        ((), "no model"),
+        ({}, "no model"),
+        *(
+            (names, "the name of a model is not printable, or longer than 200 characters; give")
+            for names in (("a" * 201,), ("a\nb",), ("a\x1b[2J",), ("b" * 200, "c" * 201))
+        ),
+    ],
 )
 def test_the_model_is_the_only_one_or_is_named(interface: Interface, models: Any, told: str) -> None:
     with serving(lambda body: interface.said(body["model"]), models) as served:
         with pytest.raises(NightjarError, match=told):
             interface.ask(served.url)
         assert interface.ask(f"{served.url}#b").text == "b"
+
+
+def test_a_name_of_200_characters_is_that_of_a_model(interface: Interface) -> None:
+    with serving(lambda body: interface.said(body["model"]), ("a" * 199 + "é",)) as served:
+        assert interface.ask(served.url).text == "a" * 199 + "é"
 
 
 def test_a_server_that_does_not_list_its_models_needs_a_name(interface: Interface) -> None:

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -295,6 +296,15 @@ def test_a_secret_is_in_no_answer(interface: Interface, monkeypatch: pytest.Monk
     with serving(lambda body: interface.said(f"It is {SECRET}."), (f"m-{SECRET}",)) as served:
         assert interface.ask(served.url).text == "It is …."
     assert served.asked[0]["model"] == "m-…"
+    key = KEYS[0]
+    monkeypatch.setenv(http_client.KEY, key)
+    for form in (key, json.dumps(key)[1:-1], repr(key)[1:-1], quote(key, safe="")):
+        with serving(lambda body, form=form: interface.said(f"It is {form}.")) as served:
+            assert interface.ask(served.url).text == "It is …."
+    with talking(
+        lambda it: it.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + json.dumps({key: [key]}).encode())
+    ) as url:
+        assert ask(url) == {"…": ["…"]}
     # A short key is none: its letters may be a part of any answer.
     monkeypatch.setenv(http_client.KEY, "none")
     with serving(lambda body: interface.said("It is none.")) as served:
