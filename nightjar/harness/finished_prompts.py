@@ -1,9 +1,10 @@
 """Finished prompts of lm-evaluation-harness, answered by a model of Nightjar and written in the same form.
 
 A line of samples has the arguments of its requests: a prompt with a continuation, whose log-likelihood is computed, or
-a prompt with settings, after which a text is written. A metric is computed only where one of our formulas gives what
-the file itself says of its own answers, line by line, with a 0 and a 1 among them; other answers are written without
-that metric. So nothing is scored that only the Python functions of a task can score.
+a prompt with settings, after which a text is written. A metric is computed only where two things hold: the settings of
+the task in `results_DATE.json` name nothing but filters and metrics that are here, and our formula gives what the file
+itself says of its own answers, line by line, with a 0 and a 1 among them. Other answers are written without that
+metric. So nothing is scored that only the Python functions of a task can score.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nightjar.core.errors import NightjarError
+from nightjar.core.json_text import quote_short
 from nightjar.harness.lm_eval_samples import HASHES, Line, arguments_of, lines
+from nightjar.harness.samples import NO_FILTER, is_number
 from nightjar.models.interface import Capability, Decoding, Model, Request
 
 FORM = (
@@ -22,6 +25,9 @@ FORM = (
 # Of lm-evaluation-harness, where the settings name none.
 MOST_NEW_TOKENS = 256
 KEPT_KEYS = ("doc_id", "doc", "target", "arguments")
+# Settings of a generation that are read, or that do not change a greedy text; and values that change nothing.
+GREEDY_SETTINGS = {"until", "max_gen_toks", "max_new_tokens", "do_sample", "temperature", "top_p", "top_k"}
+NEUTRAL = {"num_beams": 1, "repetition_penalty": 1, "num_return_sequences": 1}
 
 
 class PromptUnit(NamedTuple):
@@ -59,6 +65,9 @@ def read_documents(file: Path) -> list[PromptedDocument]:
     documents = []
     for placed_lines in by_id.values():
         where, first = placed_lines[0]
+        for place, line in placed_lines[1:]:
+            if line["arguments"] != first["arguments"]:
+                raise NightjarError(f"other requests than the same document in {where}", place, FORM)
         arguments = arguments_of(first, where)
         documents.append(
             PromptedDocument(where, [line for _, line in placed_lines], arguments, _units(arguments, where))
@@ -96,8 +105,12 @@ def _generation(prompt: str, settings: Mapping[str, Any], place: int, where: str
         raise NightjarError("until is no list of texts", where, FORM)
     if type(limit) is not int or not 0 < limit <= 1_000_000:
         raise NightjarError(f"max_gen_toks is {limit!r}", where, "give a number of tokens")
-    if settings.get("do_sample") and settings.get("temperature", 1) != 0:
-        raise NightjarError("answers are drawn by chance (do_sample)", where, FORM)
+    temperature = settings.get("temperature", 1 if settings.get("do_sample") else 0)
+    if settings.get("do_sample", True) and temperature != 0:
+        raise NightjarError("answers are drawn by chance (do_sample, temperature)", where, FORM)
+    for name in sorted(settings.keys() - GREEDY_SETTINGS):
+        if settings[name] != NEUTRAL.get(name):
+            raise NightjarError(f"the setting {quote_short(name)} is not one of ours", where, FORM)
     return PromptUnit(prompt, (), (place,), tuple(filter(None, until)), limit)
 
 
@@ -167,8 +180,10 @@ FORMULAS: Mapping[str, Formula] = {
     "acc_norm": _accuracy_by_length,
     "exact_match": _exact_match,
 }
-# Filters of texts by which the filtered answers of a file can be those that were written.
-FILTERS: Sequence[Callable[[str], str]] = (str, str.lstrip, str.strip)
+# Filters of texts by the functions that lm-evaluation-harness 0.4 names.
+FILTERS: Mapping[str, Callable[[str], str]] = {"take_first": str, "remove_whitespace": str.strip}
+# The keys of a metric in the settings of a task that do not change the value of a document.
+METRIC_KEYS = {"metric", "aggregation", "higher_is_better"}
 
 
 class Scoring(NamedTuple):
@@ -178,31 +193,62 @@ class Scoring(NamedTuple):
     metrics: tuple[str, ...]
 
 
-def scorings(documents: Sequence[PromptedDocument]) -> dict[str, Scoring]:
-    """Return for each filter of a file the filter and the metrics that give what the file says of its own answers."""
+def scorings(documents: Sequence[PromptedDocument], task_settings: Mapping[str, Any]) -> dict[str, Scoring]:
+    """Return for each filter of a file the filter and the metrics that give what the file says of its own answers.
+
+    `task_settings` are those of the results of the run; without them no text is scored.
+    """
     by_filter: dict[str, list[tuple[PromptedDocument, Line]]] = {}
     for document in documents:
         for line in document.lines:
             by_filter.setdefault(str(line.get("filter")), []).append((document, line))
-    return {name: _scoring(pairs) for name, pairs in by_filter.items()}
+    return {
+        name: _scoring(pairs, _text_filter(name, task_settings), task_settings)
+        for name, pairs in by_filter.items()
+    }
 
 
-def _scoring(pairs: Sequence[tuple[PromptedDocument, Line]]) -> Scoring:
+def _text_filter(name: str, task_settings: Mapping[str, Any]) -> Callable[[str], str] | None:
+    """Return the filter of that name in the settings of a task; None for one that is not known here."""
+    filters = task_settings.get("filter_list")
+    if not filters:
+        return str if name == NO_FILTER else None
+    steps = next(
+        (it.get("filter") for it in filters if isinstance(it, dict) and it.get("name") == name), None
+    )
+    names = [it.get("function") for it in steps or () if isinstance(it, dict) and it.keys() <= {"function"}]
+    if not names or len(names) < len(steps or ()) or not set(names) <= FILTERS.keys():
+        return None
+    return str.strip if "remove_whitespace" in names else str
+
+
+def _is_plain(metric: str, task_settings: Mapping[str, Any]) -> bool:
+    """Return true if a metric has no settings of its own; that of texts has some, so the run must say it has none."""
+    listed = task_settings.get("metric_list")
+    if not isinstance(listed, list):
+        return bool(task_settings) or metric != "exact_match"
+    entries = [it for it in listed if isinstance(it, dict) and it.get("metric") == metric]
+    return len(entries) == 1 and entries[0].keys() <= METRIC_KEYS
+
+
+def _scoring(
+    pairs: Sequence[tuple[PromptedDocument, Line]],
+    text_filter: Callable[[str], str] | None,
+    task_settings: Mapping[str, Any],
+) -> Scoring:
     own_responses = [_responses(line) for _, line in pairs]
     filtered = [_filtered(line) for _, line in pairs]
-    text_filter = next(
-        (
-            it
-            for it in FILTERS
-            if all(_apply(it, texts) == other for texts, other in zip(own_responses, filtered, strict=True))
-        ),
-        None,
-    )
+    if text_filter and any(
+        _apply(text_filter, texts) != other for texts, other in zip(own_responses, filtered, strict=True)
+    ):
+        text_filter = None
     metrics = []
     for name in pairs[0][1].get("metrics") or ():
         formula = FORMULAS.get(name)
         values = [line.get(name) for _, line in pairs]
-        if formula is None or text_filter is None or not {0, 1} <= set(values):
+        if formula is None or text_filter is None or not _is_plain(name, task_settings):
+            continue
+        if not all(map(is_number, values)) or not {0, 1} <= set(values):
             continue
         computed = [
             formula(document.arguments, responses, str(line.get("target")))

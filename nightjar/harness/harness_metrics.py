@@ -8,7 +8,7 @@ Nightjar; others are in their own unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from nightjar.statistics import Metric, perplexity
 
@@ -24,6 +24,14 @@ UNBOUNDED = (-math.inf, math.inf)
 def loss_parts(name: str, log_likelihood: float, tokens: float) -> dict[str, float]:
     """Return the parts of a perplexity for one document."""
     return {f"{name}{LOSS}": -log_likelihood, f"{name}{TOKENS}": tokens}
+
+
+def fractions(values: Iterable[tuple[str, float]]) -> set[str]:
+    """Return the parts of metrics whose `values`, each with the part's name, are all from 0 to 1."""
+    parts: dict[str, bool] = {}
+    for part, value in values:
+        parts[part] = parts.get(part, True) and 0 <= value <= 1
+    return {part for part, within in parts.items() if within}
 
 
 def metrics_of(

@@ -222,5 +222,10 @@ def _results(file: Path) -> Mapping[str, Any]:
     return recorded(results)
 
 
+def settings_of(file: Path, task: str) -> Mapping[str, Any]:
+    """Return the settings of a task as its run recorded them beside the samples; empty where they are not there."""
+    return _mapping(_mapping(_results(file).get("configs")).get(task))
+
+
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}

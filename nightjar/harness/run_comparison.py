@@ -16,7 +16,7 @@ from nightjar.benchmarks import registry
 from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.harness.evaluation_folders import NAME as EVALUATION
-from nightjar.harness.harness_metrics import LOSS, TOKENS, metrics_of
+from nightjar.harness.harness_metrics import LOSS, TOKENS, fractions, metrics_of
 from nightjar.harness.samples import HarnessRun, Sample, Subject
 from nightjar.statistics import Bootstrap, Contrast, Metric, enough, verdict
 from nightjar.statistics.bootstrap import SAMPLES
@@ -121,11 +121,13 @@ def _pairings(
         by_key = [{(it.id, it.repeat): it for it in run.samples[subject]} for run in runs]
         shared = [key for key in by_key[0] if all(key in samples for samples in by_key)]
         same = [key for key in shared if any_prompt or _same_content([samples[key] for samples in by_key])]
-        union = set().union(*by_key)
-        if (alone := len(union) - len(shared)) + (other_prompts := len(shared) - len(same)):
+        # A document that is repeated (epochs) counts once.
+        documents = {id for samples in by_key for id, _ in samples}
+        alone = len({id for samples in by_key for id, _ in samples.keys() - set(shared)})
+        if alone + (other_prompts := len({id for id, _ in set(shared) - set(same)})):
             counts = []
             if alone:
-                counts.append(f"{counted_as(alone, 'document')} of {len(union):,} not in all runs")
+                counts.append(f"{counted_as(alone, 'document')} of {len(documents):,} not in all runs")
             if other_prompts:
                 counts.append(f"{counted_as(other_prompts, 'document')} with another prompt or target")
             fault = f"{_title(subject)}: {', '.join(counts)}"
@@ -157,15 +159,11 @@ def _metrics(runs: Sequence[HarnessRun], pairing: Pairing) -> list[Metric]:
     if all(run.harness == EVALUATION for run in runs) and pairing.subject.task in registry.names():
         metrics = registry.load_benchmark(pairing.subject.task).metrics
         return [it for it in metrics if it.judged and set(it.parts) <= parts]
-    fractions = {
-        name
-        for name in parts
-        if all(0 <= it.values.get(name, 0) <= 1 for samples in chosen for it in samples)
-    }
+    values = (pair for samples in chosen for it in samples for pair in it.values.items())
     directions: dict[str, bool] = {}
     for run in runs:
         directions |= run.higher_is_better
-    return metrics_of(parts, fractions, directions)
+    return metrics_of(parts, fractions(values), directions)
 
 
 def _cells(

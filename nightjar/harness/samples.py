@@ -9,14 +9,12 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from nightjar.core.errors import NightjarError, from_os_error
 from nightjar.core.files import check_input
+from nightjar.core.identity import digest
 from nightjar.core.json_text import NotJson, parse
 
 MIB = 1 << 20
@@ -112,13 +110,15 @@ def json_object(text: bytes, where: object, fix: str) -> dict[str, Any]:
 
 def content_digest(*parts: Any) -> str:
     """Return a short digest of JSON values that were asked or expected."""
-    options = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
-    return sha256(orjson.dumps(parts, default=str, option=options)).hexdigest()[:16]
+    return digest({"parts": parts})[:16]
 
 
 def is_number(value: object) -> bool:
     """Return true for a finite number; true and false are 1 and 0."""
-    return isinstance(value, int | float) and math.isfinite(value)
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def tail_text(text: str) -> str:

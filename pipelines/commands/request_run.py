@@ -25,7 +25,7 @@ from nightjar.harness.finished_prompts import (
     read_documents,
     scorings,
 )
-from nightjar.harness.lm_eval_samples import sample_files, task_of
+from nightjar.harness.lm_eval_samples import sample_files, settings_of, task_of
 from nightjar.models.backends import backend, open_model
 from nightjar.models.directory.weights import weights_digest
 from nightjar.params import profile_values
@@ -85,7 +85,7 @@ def answer_requests(
         )
         tasks = {}
         for task, task_documents in documents.items():
-            scoring = scorings(task_documents)
+            scoring = scorings(task_documents, settings_of(files[task], task))
             lines = list(answered_lines(task_documents, responses[task], scoring))
             write_lines(output / f"samples_{task}.jsonl", lines)
             tasks[task] = _summary(task_documents, lines)
@@ -160,8 +160,11 @@ def _summary(documents: Sequence[PromptedDocument], lines: Sequence[Mapping[str,
         for name in line["metrics"]:
             by_metric = scores.setdefault(str(line["filter"]), {})
             by_metric[name] = by_metric.get(name, 0.0) + line[name] / len(documents)
-    for line in documents[0].lines:
+    for line in (it for document in documents for it in document.lines):
         filter_name = str(line.get("filter"))
-        names = [it for it in line.get("metrics") or () if it not in scores.get(filter_name, {})]
-        unscored |= {filter_name: names} if names else {}
+        for name in line.get("metrics") or ():
+            names = unscored.setdefault(filter_name, [])
+            if name not in scores.get(filter_name, {}) and name not in names:
+                names.append(name)
+    unscored = {name: metrics for name, metrics in unscored.items() if metrics}
     return {"n": len(documents), "scores": scores, "unscored": unscored}

@@ -23,7 +23,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import digest
 from nightjar.harness import HarnessRun
 from nightjar.harness.evaluation_folders import NAME as EVALUATION
-from nightjar.harness.harness_metrics import metrics_of
+from nightjar.harness.harness_metrics import fractions, metrics_of
 from nightjar.harness.run_reader import read_run
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Bootstrap, Metric, verdict
@@ -40,13 +40,13 @@ Rows = list[dict[str, Any]]
 def add(root: Path, source: Path, name: str | None, accept: bool, settings: Nightly) -> dict[str, Any]:
     """Add the run at `source` to the ledger of the project at `root`; returns the facts of the entry and its verdicts.
 
-    `name` is its system in place of the model's name. It is compared with the last good entry that has a score of the
-    same task and system. One run is added at a time. Raises NightjarError as `read_run` does, and for a run that is in
-    the ledger already.
+    `name` is its system in place of the model's name. Each task is compared with the last good entry that has a score
+    of it by the same system. One run is added at a time. Raises NightjarError as `read_run` does, and for a run that is
+    in the ledger already: one with the same scores, written at the same time.
     """
+    run = read_run(source)
     ledger = root / settings.ledger
     ledgers.prepare(ledger)
-    run = read_run(source)
     with lock.locked(root, paths.LEDGER_LOCK, "nightjar ledger add", wait=True):
         return _add(root, ledger, run, name, accept, settings)
 
@@ -58,16 +58,20 @@ def _add(
     instances = instance_rows(run, system)
     facts = _facts(root, run, instances) | {"accepted": accept, "against": None}
     cells = {(row["benchmark"], row["system"]) for row in instances}
-    earlier = [it for it in _references(ledger) if _shares(it, cells)]
+    earlier = [it for it in _references(ledger, {task for task, _ in cells}) if _shares(it, cells)]
     for entry in filter(ledgers.is_harness, ledgers.entries(ledger)):
-        if entry["stages"][ledgers.HARNESS].get("sha256") == facts["stages"][ledgers.HARNESS]["sha256"]:
+        same_scores = (
+            entry["stages"][ledgers.HARNESS].get("sha256") == facts["stages"][ledgers.HARNESS]["sha256"]
+        )
+        if same_scores and entry["started"] == facts["started"]:
             raise NightjarError(f"the ledger has this run, as {entry['run']}", run.source, "add another run")
-    reference = earlier[0] if earlier else None
+    reference = _last_of_each(earlier, cells)
 
     def measures(benchmark: str, parts: Collection[str]) -> Sequence[Metric]:
         if run.harness == EVALUATION and benchmark in registry.names():
             return verdicts.measures(benchmark, parts)
-        return metrics_of(parts, _fractions(instances, benchmark), run.higher_is_better)
+        values = ((row["metric"], row["value"]) for row in instances if row["benchmark"] == benchmark)
+        return metrics_of(parts, fractions(values), run.higher_is_better)
 
     judged = verdicts.verdicts(settings, facts, instances, reference, earlier, measures)
     worse = any(row["verdict"] == "worse" for row in judged)
@@ -117,14 +121,6 @@ def instance_rows(run: HarnessRun, system: str) -> Rows:
     return rows
 
 
-def _fractions(instances: Rows, benchmark: str) -> set[str]:
-    """Return the parts of a task whose values are all from 0 to 1."""
-    outside = {
-        row["metric"] for row in instances if row["benchmark"] == benchmark and not 0 <= row["value"] <= 1
-    }
-    return {row["metric"] for row in instances if row["benchmark"] == benchmark} - outside
-
-
 def _score_rows(cells: Mapping[verdict.Cell, verdict.Scored]) -> Rows:
     """Return rows of LEDGER_SCORES, each with its interval."""
     rows = []
@@ -135,10 +131,29 @@ def _score_rows(cells: Mapping[verdict.Cell, verdict.Scored]) -> Rows:
     return rows
 
 
-def _references(ledger: Path) -> Iterable[Reference]:
-    """Yield the good entries of other harnesses, the latest first."""
+def _references(ledger: Path, tasks: Collection[str]) -> Iterable[Reference]:
+    """Yield the good entries of other harnesses that have one of the tasks, the latest first."""
     for facts in filter(ledgers.is_harness, ledgers.good(ledger)):
-        yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+        if any(f"evaluate@{task}" in facts["stages"] for task in tasks):
+            yield Reference(facts, ledgers.read(facts, "instances.parquet").to_pylist())
+
+
+def _last_of_each(earlier: Sequence[Reference], cells: Collection[tuple[str, str]]) -> Reference | None:
+    """Return the last scores of each task and system, with the facts of the last entry; None if there are none.
+
+    An entry may have some tasks alone, so that those of a run may be in several.
+    """
+    if not earlier:
+        return None
+    instances: Rows = []
+    stages: dict[str, Any] = {}
+    missing = set(cells)
+    for reference in earlier:
+        rows = [row for row in reference.instances if (row["benchmark"], row["system"]) in missing]
+        missing -= {(row["benchmark"], row["system"]) for row in rows}
+        instances += rows
+        stages = reference.facts["stages"] | stages
+    return Reference({**earlier[0].facts, "stages": stages}, instances)
 
 
 def _shares(reference: Reference, cells: Collection[tuple[str, str]]) -> bool:

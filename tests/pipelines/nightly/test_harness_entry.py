@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,8 +26,8 @@ HARNESSES = ROOT / "tests/data/harness"
 LEDGER = Path("data/ledger")
 
 
-def log(name: str, wrong: int) -> Path:
-    """A log of forty sums, of which the first `wrong` have a wrong answer."""
+def log(name: str, wrong: int, task: str = "sums") -> Path:
+    """A log of forty questions of a task, of which the first `wrong` have a wrong answer."""
     samples = [
         {
             "id": number,
@@ -38,7 +39,7 @@ def log(name: str, wrong: int) -> Path:
         for number, value in enumerate("I" * wrong + "C" * (40 - wrong))
     ]
     file = Path(f"{name}.json")
-    specification = {"task": "sums", "model": "mock", "task_version": 1}
+    specification = {"task": task, "model": "mock", "task_version": 1}
     file.write_text(
         json.dumps({"version": 2, "status": "success", "eval": specification, "samples": samples})
     )
@@ -82,6 +83,39 @@ def test_a_run_that_is_added_twice_at_once_is_in_the_ledger_once(
     with ThreadPoolExecutor(2) as pool:
         outcomes = sorted(pool.map(added, range(2)))
     assert outcomes[1] == "good" and "the ledger has this run" in outcomes[0]
+
+
+def test_the_same_scores_of_another_night_are_another_run(workdir: Path) -> None:
+    file = log("first", 2)
+    nightjar("ledger", "add", file)
+    assert "the ledger has this run" in refused("ledger", "add", str(file))
+    later = file.stat().st_mtime + 86_400
+    os.utime(file, (later, later))
+    assert "1 unchanged" in nightjar("ledger", "add", file)
+
+
+def test_each_task_is_compared_with_the_last_entry_that_has_it(workdir: Path) -> None:
+    """An entry of one task between two of both hides no task."""
+
+    def both(name: str, wrong: int) -> Path:
+        folder = Path(name)
+        folder.mkdir()
+        for task in ("products", "sums"):
+            log(f"{name}/{task}", wrong, task)
+        return folder
+
+    nightjar("ledger", "add", both("first", 2))
+    nightjar("ledger", "add", log("second", 3))
+    done = captured(main, ["ledger", "add", str(both("third", 20)), "--json"])
+    verdicts = {
+        row["benchmark"]: (row["verdict"], row["before"]) for row in json.loads(done.stdout)["verdicts"]
+    }
+    assert verdicts == {"products": ("worse", 95.0), "sums": ("worse", 92.5)} and done.returncode == 1
+
+
+def test_a_path_that_is_not_there_leaves_no_ledger(workdir: Path) -> None:
+    refused("ledger", "add", "nothing")
+    assert not LEDGER.exists()
 
 
 def test_a_slow_decline_is_worse(workdir: Path) -> None:
