@@ -223,11 +223,11 @@ def rows(columns: Sequence[Column]) -> str:
 
 
 # Columns of the text, and of a system's name in it, at most.
-_WIDTH, _SYSTEM = 80, 24
+_WIDTH, _SYSTEM = 60, 24
 
 
 def as_text(columns: Sequence[Column], unscored: Sequence[str] = ()) -> str:
-    """The leaderboard, at most 80 characters wide: a row a system, a column a benchmark; in blocks where needed.
+    """The leaderboard, at most 60 characters wide: a row a system, a column a benchmark; in blocks where needed.
 
     `unscored` says of each benchmark without scores why it has none; these lines are not cut.
     """

@@ -49,7 +49,8 @@ RUNS = Path(".nightjar/runs")
 
 def task_states(api: Api, run: dict[str, Any]) -> dict[str, str]:
     tasks = api.ask("task_runs/filter", flow_runs={"id": {"any_": [run["id"]]}})
-    return {task["name"]: task["state"]["type"] for task in tasks}
+    # A task that was just made has no state yet.
+    return {task["name"]: (task["state"] or {"type": "PENDING"})["type"] for task in tasks}
 
 
 def assert_nothing_is_left(repo: Repo, stage: int, seconds: float) -> None:
