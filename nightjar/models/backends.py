@@ -85,4 +85,4 @@ def open_model(
     local: Model = kind(lm, settings.batch_size, settings.batch_tokens, window)
     if chat is None:
         return local
-    return TemplatedModel(local, ChatTemplate(base, chat.date))
+    return TemplatedModel(local, ChatTemplate(base, chat.date, chat.template_name))

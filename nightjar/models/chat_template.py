@@ -41,10 +41,11 @@ _FIELDS = [f"%{sign}{letter}" for sign in ("", "-") for letter in "aAbBcdeDFGHIj
 class ChatTemplate:
     """The template of the tokenizer in `folder`, which transformers renders in a sandbox.
 
-    `day`, YYYY-MM-DD, stands for today in a template that names the date.
+    `day`, YYYY-MM-DD, stands for today in a template that names the date. `name` is that of one of several templates;
+    None: the default one, or with tools the one named `tool_use`.
     """
 
-    def __init__(self, folder: Path, day: str = DAY) -> None:
+    def __init__(self, folder: Path, day: str = DAY, name: str | None = None) -> None:
         from nightjar.models.directory.pretrained import read_tokenizer
 
         self._folder, self._tokenizer = folder, read_tokenizer(folder)
@@ -54,16 +55,8 @@ class ChatTemplate:
         if not self._tokenizer.chat_template:
             fix = "use a chat model, or leave the template out"
             raise NightjarError("its tokenizer has no chat template", folder, fix)
-        names = self._tokenizer.chat_template
-        if isinstance(names, dict) and "default" not in names:
-            what = f"its chat templates {', '.join(sorted(map(str, names)))} have no default"
-            fix = "write the text of the right one to chat_template.jinja in a copy of this folder"
-            raise NightjarError(what, folder, fix)
-
-    @property
-    def source(self) -> str:
-        """The template as it is written."""
-        return str(self._tokenizer.chat_template)
+        self._name = name
+        self.source = _source(self._tokenizer.chat_template, name, folder)
 
     @property
     def day(self) -> str | None:
@@ -91,7 +84,7 @@ class ChatTemplate:
         functions = [{"type": "function", "function": one} for one in tools] or None
         fields = [("%%", "\0"), *((one, self._day.strftime(one)) for one in _FIELDS), ("\0", "%")]
         with refusing("its chat template cannot write these messages", self._folder):
-            template = self._tokenizer.get_chat_template(tools=functions)
+            template = self._tokenizer.get_chat_template(self._name, tools=functions)
             rendered: str = self._tokenizer.apply_chat_template(
                 [_plain(message) for message in messages],
                 tools=functions,
@@ -151,6 +144,21 @@ class TemplatedModel(Model):
         for number, written in self.generate(rendered, numbers, decoding):
             text, calls = calls_in(written.text) if tools else (written.text, ())
             yield number, ChatReply(replace(written, text=text), calls)
+
+
+def _source(templates: str | Mapping[str, str], name: str | None, folder: Path) -> str:
+    """Return the text of a template, or of all where none is named."""
+    if isinstance(templates, str):
+        if name is not None:
+            raise NightjarError("its tokenizer has one chat template, without a name", folder, "name none")
+        return templates
+    if name is not None and name in templates:
+        return templates[name]
+    if name is not None or "default" not in templates:
+        names = ", ".join(sorted(map(str, templates)))
+        what = f"its chat templates are {names}, without " + (f"{name!r}" if name else "a default")
+        raise NightjarError(what, folder, "name one of them (evaluate --chat-template NAME)")
+    return str(templates)
 
 
 def _plain(message: Message) -> dict[str, Any]:

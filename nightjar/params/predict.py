@@ -74,6 +74,7 @@ def prompting(facts: Mapping[str, Any]) -> str:
         return PLAIN
     message = chat.get("system_message")
     parts = ["chat template of the server" if chat.get("template") == SERVER else "chat template"]
+    parts[0] += f" {name}" if (name := chat.get("template_name")) else ""
     parts += [] if message is None else [f"system message {json.dumps(message, ensure_ascii=False)}"]
     parts += ["examples as turns"] if chat.get("examples_as_turns") else []
     parts += [f"date {chat['date']}"] if chat.get("date") else []

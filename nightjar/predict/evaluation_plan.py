@@ -20,6 +20,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.backends import backend
 from nightjar.models.directory.weights import CONFIG
 from nightjar.params import Params, validate
+from nightjar.params.chat import SERVER_SIDE
 from nightjar.params.groups import ALL_TOOLS
 from nightjar.params.inputs import PinnedSource
 from nightjar.params.predict import System
@@ -30,6 +31,7 @@ from nightjar.predict.standalone import values_for
 
 # Settings of a chat that servers alone follow, with the options of the command line; no answer depends on them.
 OPTIONS_OF_SERVERS = {"at_once": "--requests-at-once", "token_limit": "--token-limit"}
+TEMPLATE_OPTIONS = {"date": "--date", "template_name": "--chat-template"}
 
 
 def no_source() -> NightjarError:
@@ -147,8 +149,9 @@ def _check_chat(request: EvaluationRequest, model: ResolvedModel) -> None:
     for name, option in OPTIONS_OF_SERVERS.items():
         if not kind and name in request.chat:
             raise NightjarError("it is for a chat server", option, "leave it out")
-    if kind and "date" in request.chat:
-        raise NightjarError("a server fills its template by its own clock", "--date", "leave it out")
+    for name, option in TEMPLATE_OPTIONS.items():
+        if kind and name in request.chat:
+            raise NightjarError(SERVER_SIDE[name], option, "leave it out")
 
 
 def plan(

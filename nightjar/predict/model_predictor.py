@@ -20,7 +20,7 @@ from nightjar.models.directory.pretrained import ADAPTER_CONFIG
 from nightjar.models.directory.weights import RECIPE, read_recipe
 from nightjar.models.interface import Decoding, Model
 from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.chat import Chat
+from nightjar.params.chat import SERVER_SIDE, Chat
 from nightjar.params.predict import SERVER
 from nightjar.predict.conversation import named_choice, tokens_of
 from nightjar.predict.predictor import (
@@ -209,9 +209,9 @@ def model_predictor(job: Job) -> Iterator[ModelPredictor]:
     if job.system.chat and job.remote and "chat" not in kind.can:
         fix = "set it to null, or ask a chat server"
         raise NightjarError(f"{kind.title} gets no chat template", job.key("chat"), fix)
-    if job.system.chat and job.remote and "date" in job.system.chat.model_fields_set:
-        what = "a server fills its template by its own clock"
-        raise NightjarError(what, job.key("chat.date"), "leave it out")
+    for name, what in SERVER_SIDE.items():
+        if job.system.chat and job.remote and name in job.system.chat.model_fields_set:
+            raise NightjarError(what, job.key(f"chat.{name}"), "leave it out")
     calls = _calls(job, kind, recipe)
     _check_evidence(job, kind, recipe)
     toolbox = toolbox_of(job) if calls == "on" else Toolbox([])

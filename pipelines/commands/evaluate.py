@@ -65,15 +65,18 @@ def _print(record: dict[str, Any]) -> None:
     say(f"The report is {report / 'index.html'}")
 
 
-def _chat(model: str, template: bool, settings: dict[str, Any]) -> dict[str, Any] | None:
+def _chat(model: str, template: str | None, settings: dict[str, Any]) -> dict[str, Any] | None:
     """Return the settings of the chat that the model is asked in; None for none.
 
-    Raises NightjarError for settings without a chat.
+    `template`: the name of a chat template, empty for the default; None: there is none. Raises NightjarError for
+    settings without a chat.
     """
     from nightjar.models.backends import backend
     from nightjar.models.source import ModelSource
 
-    chat = template or (ModelSource.parse(model).remote and "chat" in backend(model).can)
+    if template:
+        settings = {"template_name": template, **settings}
+    chat = template is not None or (ModelSource.parse(model).remote and "chat" in backend(model).can)
     if settings and not chat:
         fix = "give --chat-template, or a chat: server as --model"
         raise NightjarError("settings of a chat, but the model gets no chat prompts", "--model", fix)
@@ -125,7 +128,14 @@ def _chat(model: str, template: bool, settings: dict[str, Any]) -> dict[str, Any
 @click.option("--threads", type=click.IntRange(1, 1024), help="Of the processor; else as params.yaml says.")
 @click.option("--batch-size", type=POSITIVE, help="Texts written at once; else as params.yaml says.")
 @click.option("--device", type=TEXT, metavar="cpu|cuda|cuda:N", help="A GPU if there is one, if not given.")
-@click.option("--chat-template", is_flag=True, help="Ask through the chat template of the model's tokenizer.")
+@click.option(
+    "--chat-template",
+    type=TEXT,
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    help="Ask through the chat template of the model's tokenizer; NAME: one of several.",
+)
 @click.option("--system-message", type=TEXT, help="The system message of a chat.")
 @click.option("--examples-as-turns", is_flag=True, help="The examples of a prompt are turns of a chat.")
 @click.option("--date", type=TEXT, metavar="YYYY-MM-DD", help="What a chat template takes for today.")
@@ -146,7 +156,7 @@ def evaluate(
     tasks: tuple[str, ...],
     limit: int | None,
     calls: str | None,
-    chat_template: bool,
+    chat_template: str | None,
     output: Path,
     **options: Any,
 ) -> CommandResult:
@@ -176,7 +186,9 @@ def evaluate(
         for names in (ENGINE, CHAT)
     )
     if requests is not None:
-        if any((benchmarks, data, task, allow_outside, settings, tasks, limit, calls, chat_template, chat)):
+        if any((benchmarks, data, task, allow_outside, settings, tasks, limit, calls, chat)) or (
+            chat_template is not None
+        ):
             raise click.UsageError("--requests goes with --model, --output and the options of weights alone")
         with bar("starting") as show:
             log_to_stderr()

@@ -57,11 +57,22 @@ def test_a_template_without_a_system_role_and_several_without_a_default_say_what
     named.mkdir()
     for name in ("rag", "plain"):
         (named / f"{name}.jinja").write_text(name)
-    told = "its chat templates plain, rag have no default; write the text of the right one to chat_template.jinja"
-    with pytest.raises(NightjarError, match=told):
-        ChatTemplate(folder)
+    for name, lack in ((None, "a default"), ("tool", "'tool'")):
+        with pytest.raises(
+            NightjarError, match=f"its chat templates are plain, rag, without {lack}; name one"
+        ):
+            ChatTemplate(folder, name=name)
+    for name in ("rag", "plain"):
+        template = ChatTemplate(folder, name=name)
+        assert template.text(TALK) == template.text(TALK, [{"name": "f"}]) == template.source == name
     single.write_text("plain")
     assert ChatTemplate(folder).text(TALK) == "plain"
+    assert ChatTemplate(folder, name="rag").text(TALK) == "rag"
+
+
+def test_a_single_template_has_no_name(folder: Path) -> None:
+    with pytest.raises(NightjarError, match="its tokenizer has one chat template, without a name; name none"):
+        ChatTemplate(folder, name="rag")
 
 
 class Scripted(Model):

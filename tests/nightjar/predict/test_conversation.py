@@ -57,9 +57,18 @@ def test_a_question_is_one_message_and_the_facts_say_so(workdir: Path, tiny_mode
     assert stage.details["chat"]["examples_as_turns"] is False
 
 
-def test_a_date_is_refused_because_a_server_fills_its_template(workdir: Path, tiny_model: Path) -> None:
-    chat_project(workdir, tiny_model, "http://127.0.0.1:9", chat={"date": "2024-01-02"})
-    with pytest.raises(NightjarError, match=r"chat\.date: a server fills its template by its own clock"):
+@pytest.mark.parametrize(
+    ("chat", "fault"),
+    [
+        ({"date": "2024-01-02"}, r"chat\.date: a server fills its template by its own clock"),
+        ({"template_name": "rag"}, r"chat\.template_name: a server has its own template"),
+    ],
+)
+def test_settings_of_a_template_are_refused_because_a_server_fills_its_own(
+    workdir: Path, tiny_model: Path, chat: dict[str, str], fault: str
+) -> None:
+    chat_project(workdir, tiny_model, "http://127.0.0.1:9", chat=chat)
+    with pytest.raises(NightjarError, match=fault):
         finish()
 
 

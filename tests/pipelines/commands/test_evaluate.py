@@ -317,7 +317,17 @@ def test_prompts_with_and_without_a_template_are_not_compared_in_silence(
         assert f"<small>{how}</small>" in pages[0] and f" chatty_chat: {how}." in pages[1]
         assert f"Asked through the {how}." in html.unescape((report / "provenance.html").read_text())
     with serving(lambda body: said("0")) as served:
-        assert run("--model", f"chat:{served.url}#chatty", *options[2:], "../served") == 0
+        server = ("--model", f"chat:{served.url}#chatty", *options[2:])
+        assert run(*server, "../served") == 0
+        assert run(*server, "../other", "--chat-template", "rag") == 2
+    assert "--chat-template: a server has its own template; leave it out" in capsys.readouterr().err
+    assert run(*options, "../other", "--chat-template", "rag") == 2
+    assert "one chat template, without a name" in capsys.readouterr().err
+    (model / "additional_chat_templates").mkdir()
+    template = (model / "chat_template.jinja").rename(model / "additional_chat_templates/rag.jinja")
+    write_checksums(model)
+    assert template.exists() and run(*options, "../rag", "--chat-template", "rag") == 0
+    assert "chatty_chat: chat template rag\n" in capsys.readouterr().out
     one, other = ways["chat"][0], ways["brief"][0]
     for a, b, first in (
         ("plain", "plain", "supernatinst, "),
