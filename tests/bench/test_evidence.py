@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from bench import evidence
 from bench.pictures import results_text
 from pipelines.cli import cli
+from pipelines.fetch.needs import needs
+from pipelines.run import profiles
 from tests.conftest import ROOT, git
 
 LISTED = evidence.runs()
@@ -108,6 +111,27 @@ def test_a_listed_run_has_its_section_profile_and_programs(name: str) -> None:
             assert module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
         else:
             assert words[0] == "nightjar" and words[1] in ("rebuild", "ingest", "compare", "study")
+
+
+@pytest.mark.parametrize("name", [name for name, run in LISTED.items() if not run.gpu])
+def test_a_listed_run_has_the_data_that_its_stages_read(name: str) -> None:
+    """A rebuild of stages whose data are neither in the repository, linked nor made fails before it starts."""
+    run, values = LISTED[name], dict[str, Any]()
+    supplied = [*run.links, *run.makes]
+    for words in map(shlex.split, run.commands):
+        if words[:2] == ["nightjar", "use"]:
+            settings = [word for option, word in zip(words, words[1:], strict=False) if option == "--set"]
+            values = profiles.values_with(ROOT, words[2], settings)
+        elif words[:2] == ["nightjar", "rebuild"]:
+            absent = [need for need in needs(ROOT, values, words[2:])[1] if need.absent]
+            assert not [
+                str(need)
+                for need in absent
+                if not any(
+                    Path(path).is_relative_to(need.source) or Path(need.source).is_relative_to(path)
+                    for path in supplied
+                )
+            ]
 
 
 WORDS = [shlex.split(command) for run in LISTED.values() for command in run.commands]

@@ -138,7 +138,7 @@ def test_the_command(project: Path) -> None:
     assert re.search(r"^models/gpt-j-6b +Apache-2.0 +24.2 +missing *$", text, flags=re.M)
     assert "https://huggingface.co/EleutherAI/gpt-j-6b; put it there, or set models." in text
     assert "It takes " in told("real")
-    split = json.loads(told("toolformer", "--json", "split"))
+    split = json.loads(told("paper", "--json", "split"))
     assert [row["stage"] for row in split["stages"]] == ["code", "ingest@natural_instructions", "split"]
     assert [row["source"] for row in split["supply"]] == ["data/fetched/natural_instructions"]
     assert "Nothing to supply.\n" in told("sample")
