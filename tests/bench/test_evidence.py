@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import sys
 from pathlib import Path
@@ -120,7 +121,7 @@ def test_a_listed_run_has_the_data_that_its_stages_read(name: str) -> None:
     supplied = [*run.links, *run.makes]
     for words in map(shlex.split, run.commands):
         if words[:2] == ["nightjar", "use"]:
-            settings = [word for option, word in zip(words, words[1:], strict=False) if option == "--set"]
+            settings = [word for option, word in itertools.pairwise(words) if option == "--set"]
             values = profiles.values_with(ROOT, words[2], settings)
         elif words[:2] == ["nightjar", "rebuild"]:
             absent = [need for need in needs(ROOT, values, words[2:])[1] if need.absent]
