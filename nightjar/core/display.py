@@ -73,7 +73,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} h"
 
 
-def first_ids(ids: Sequence[str], limit: int = 3) -> str:
-    """Return the first ids in one line, and how many more there are."""
-    texts = ", ".join(" ".join(name.split()) or repr(name) for name in ids[:limit])
-    return f"{texts}, and {len(ids) - limit:,} more" if len(ids) > limit else texts
+def first_few(texts: Sequence[str], between: str = ", ", limit: int = 3) -> str:
+    """Return the first of several texts in one line, and how many more there are."""
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return between.join(texts[:limit]) + more
+
+
+def first_ids(ids: Sequence[str]) -> str:
+    """Return the first ids in one line, each without line breaks, and how many more there are."""
+    return first_few([" ".join(id.split()) or repr(id) for id in ids])

@@ -242,15 +242,22 @@ def _names_of(cell: verdict.Cell) -> dict[str, str]:
 
 
 def _answers(pairings: Sequence[Pairing]) -> Rows:
-    """Return for each task how many answers of the first two runs differ, and those whose scores differ most."""
+    """Return for each task how many answers of the first two runs differ, and those whose scores differ most.
+
+    An answer without a score in one of the two is counted, and is no example.
+    """
     rows: Rows = []
     for pairing in pairings:
         first, second = pairing.samples[:2]
         changed = [key for key in pairing.keys if first[key].answer != second[key].answer]
         parts = sorted(name for name in first[pairing.keys[0]].values if not name.endswith((LOSS, TOKENS)))
         part = parts[0] if parts else ""
-        moves = {key: tuple(it[key].values.get(part, 0.0) for it in (first, second)) for key in changed}
-        changed.sort(key=lambda key: (-abs(moves[key][0] - moves[key][1]), key))
+        moves = {
+            key: (first[key].values[part], second[key].values[part])
+            for key in changed
+            if part in first[key].values and part in second[key].values
+        }
+        examples = sorted(moves, key=lambda key: (-abs(moves[key][0] - moves[key][1]), key))
         if not any(it[key].answer for it in (first, second) for key in pairing.keys):
             continue
         rows.append(
@@ -269,7 +276,7 @@ def _answers(pairings: Sequence[Pairing]) -> Rows:
                         "now": {"answer": first[key].answer, "score": moves[key][0]},
                         "before": {"answer": second[key].answer, "score": moves[key][1]},
                     }
-                    for key in changed[:EXAMPLES]
+                    for key in examples[:EXAMPLES]
                 ],
             }
         )

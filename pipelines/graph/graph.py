@@ -5,13 +5,13 @@ value to which. Knows nothing of DVC.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from nightjar.core.display import counted_as
+from nightjar.core.display import counted_as, first_few
 from nightjar.core.errors import NightjarError, did_you_mean
 from pipelines.project.names import StageName
 
@@ -95,16 +95,6 @@ def _show(value: Any) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-# How many reasons of a kind a stage names.
-SHOWN = 3
-
-
-def first_few(texts: Sequence[str], between: str, limit: int = SHOWN) -> str:
-    """The first of several texts, and how many more there are."""
-    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return between.join(texts[:limit]) + more
-
-
 @dataclass(frozen=True)
 class Stage:
     """One stage as dvc.yaml has it. Paths are relative to the repository's root, with forward slashes."""
@@ -129,7 +119,7 @@ class Stage:
         """The first reasons in one line; empty if the stage is up to date."""
         changes = [str(reason) for reason in self.reasons if reason.kind != "upstream"]
         before = [reason.what for reason in self.reasons if reason.kind == "upstream"]
-        needs = f"needs {first_few(before, ', ')}" if before else ""
+        needs = f"needs {first_few(before)}" if before else ""
         return "; ".join(filter(None, [first_few(changes, "; "), needs]))
 
     @property

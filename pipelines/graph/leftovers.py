@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from nightjar.core.display import first_few
 from nightjar.core.files import remove
 from pipelines.graph import lock_file
-from pipelines.graph.graph import Graph, first_few
+from pipelines.graph.graph import Graph
 from pipelines.project.git import names, try_git
 
 
@@ -23,7 +24,7 @@ class Leftover:
     readers: tuple[str, ...]
 
     def __str__(self) -> str:
-        readers = first_few(self.readers, ", ")
+        readers = first_few(self.readers)
         return f"{self.path}: no stage makes it, but it is an input of {readers}; see nightjar clean"
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nightjar.benchmarks.score_table import difference_text, number_text, track_title
-from nightjar.core.display import counted_as, p
-from pipelines.graph.graph import first_few
+from nightjar.core.display import counted_as, first_few, p
 from pipelines.project.text import plain, table
 
 # The order in which verdicts are reported.

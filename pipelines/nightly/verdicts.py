@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.mean_verdicts import judge_all, means_over_runs
-from nightjar.core.display import number, p
+from nightjar.core.display import first_few, number, p
 from nightjar.params.drivers import Nightly
 from nightjar.statistics import Metric, enough, verdict
-from pipelines.graph.graph import first_few
 from pipelines.nightly import declines
 from pipelines.nightly.nightly_facts import question
 from pipelines.project.names import StageName
@@ -138,7 +137,7 @@ def other_evaluation(now: Mapping[str, Any], before: Mapping[str, Any], benchmar
     ours, theirs = (_parameters(stages, benchmark, system) for stages in (now, before))
     differ = sorted(key for key in ours.keys() | theirs.keys() if ours.get(key, ()) != theirs.get(key, ()))
     changes = [f"{key} {_show(theirs, key)} → {_show(ours, key)}" for key in differ]
-    return f"other parameters: {first_few(changes, ', ')}" if differ else ""
+    return f"other parameters: {first_few(changes)}" if differ else ""
 
 
 def _recorded(stages: Mapping[str, Any], benchmark: str, name: str) -> Any:

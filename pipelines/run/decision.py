@@ -6,7 +6,8 @@ import threading
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pipelines.graph.graph import Stage, first_few
+from nightjar.core.display import first_few
+from pipelines.graph.graph import Stage
 from pipelines.run.results import Result
 from pipelines.run.run_stage import Stages
 

@@ -23,13 +23,12 @@ from typing import Any
 from nightjar.benchmarks import registry
 from nightjar.core import paths
 from nightjar.core.config import PARAMS_FILE, parse, read_text
-from nightjar.core.display import counted_as
+from nightjar.core.display import counted_as, first_few
 from nightjar.core.errors import NightjarError
 from nightjar.core.files import write_text
 from nightjar.params import validate
 from nightjar.params.profile_values import put
 from pipelines.graph import repository as graphs
-from pipelines.graph.graph import first_few
 from pipelines.process.lock import rebuild_lock
 from pipelines.project.git import Baseline, baseline
 from pipelines.project.names import StageName
@@ -172,7 +171,7 @@ def run(
         if not missing:
             return failed
         if names := [name for name in study.start.untracked if name != "dvc.lock"]:
-            say(f"Not in Git, so not in the study: {first_few(names, ', ')}")
+            say(f"Not in Git, so not in the study: {first_few(names)}")
         with Clone(root, study.start) as clone:
             for number, point in enumerate(missing, start=1):
                 if stop.is_set():

@@ -76,6 +76,19 @@ def test_epochs_of_a_document_count_once() -> None:
     assert compare_runs(repeated)["differences"] == once["differences"]
 
 
+def test_an_answer_without_a_score_is_changed_and_no_example() -> None:
+    def written(name: str, word: str, unscored: int) -> HarnessRun:
+        samples = [
+            Sample(f"{n:02}", 1, "", {} if n == unscored else {"acc": float(n % 2)}, answer=word)
+            for n in range(30)
+        ]
+        return HarnessRun(Path(name), "test", name, {TASK: samples})
+
+    runs = [written("x", "yes", 3), written("y", "no", 4)]
+    (row,) = compare_runs(runs, common=True, texts=True)["answers"]
+    assert row["changed"] == 30 and [it["id"] for it in row["examples"]] == ["00", "01", "02", "05", "06"]
+
+
 def test_other_documents_are_refused_with_their_number(answers: list[list[float]]) -> None:
     runs = [run("x", answers[0]), run("y", answers[1][:37])]
     with pytest.raises(NightjarError, match=r"sums: 3 documents of 40 not in all runs; --common compares"):
