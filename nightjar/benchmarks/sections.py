@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
@@ -43,8 +43,8 @@ class Noted:
     note: str
 
 
-# None is a dash.
-Cell = str | Value | Noted | None
+# None is a dash; a truth value is yes or no.
+Cell = str | int | Value | Noted | None
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ def numbered(*titles: str) -> list[ReportColumn]:
     return [ReportColumn(title) for title in titles]
 
 
+def words(*titles: str) -> list[ReportColumn]:
+    """Columns of long texts."""
+    return [ReportColumn(title, "words") for title in titles]
+
+
 @dataclass(frozen=True)
 class ReportRow:
     """A row of a table. `published`: it is a paper's. The only cell of a `heading` goes over all columns."""
@@ -74,12 +79,15 @@ class ReportRow:
     heading: bool = False
 
 
-@dataclass(frozen=True)
-class ReportTable:
+# Plain cells, or a dictionary of them by the titles of columns, are a row that is neither published nor a heading.
+TableRow = ReportRow | Sequence[Cell] | Mapping[str, Cell]
+
+
+class ReportTable(NamedTuple):
     """A table whose first column names the rows. The lines of the caption remain lines."""
 
     columns: Sequence[ReportColumn]
-    rows: Sequence[ReportRow]
+    rows: Sequence[TableRow]
     caption: str = ""
 
 

@@ -13,20 +13,8 @@ from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.evaluation_folder import ledger_rows, prompting_of
 from nightjar.benchmarks.mean_verdicts import judge_all
 from nightjar.benchmarks.score_table import HEADLINE
-from nightjar.benchmarks.sections import (
-    Block,
-    Fold,
-    Paragraph,
-    ReportColumn,
-    ReportRow,
-    ReportTable,
-    Section,
-    cut,
-    numbered,
-    texts,
-)
+from nightjar.benchmarks.sections import cut
 from nightjar.core import contracts, tables
-from nightjar.core.display import counted_as
 from nightjar.core.errors import NightjarError
 from nightjar.core.json_text import recorded
 from nightjar.statistics import verdict
@@ -215,94 +203,22 @@ def other_prompts(comparison: Mapping[str, Any]) -> Iterator[str]:
 
 def files(comparison: Mapping[str, Any], against: str, about: Sequence[str] = ()) -> dict[str, str]:
     """The page of a comparison, and its values as JSON; the lines `about` come first."""
-    site, explanation = Site(), (
-        "The first metrics of every track and system, now and before, on the same instances. p is that of a paired "
-        "permutation test; for the mean of several tasks, instances are swapped within a task. It is corrected for the "
-        "number of rows by Holm's method: a number is better or worse if the corrected p is at most "
-        f"{ALPHA:g}."
-    )  # fmt: skip
-    introduction = [
-        Paragraph(f"**{_verdict(comparison)}**"),
-        *map(Paragraph, about),
-        Paragraph(explanation),
-        *(Paragraph(f"**{text}**") for text in other_prompts(comparison)),
-    ]
-    page_sections = [
-        Section("about", "", introduction),
-        Section("changed", "What changed", _lines(list(lines(comparison)))),
-    ]
-    counts = [
-        ReportRow(
-            (
-                _title(row["benchmark"]),
-                row["system"],
-                *(numbers.count(row[it]) for it in ("n", "changed")),
-            )
-        )
-        for row in comparison["answers"]
-    ]
-    heads = [*texts("benchmark", "system"), *numbered("answers", "changed")]
-    blocks = [ReportTable(heads, counts), *_examples(comparison["answers"])]
-    page_sections.append(Section("answers", "Answers that changed", blocks))
-    site.page(PAGE, "page.html.j2", f"Compared with {against}", {"sections": page_sections})
+    verdicts = Counter(row["verdict"] for row in comparison["numbers"])
+    context = {
+        "about": about,
+        "alpha": f"{ALPHA:g}",
+        "verdicts": {name: verdicts[name] for name in VERDICTS if verdicts[name]},
+        "prompts": list(other_prompts(comparison)),
+        "numbers": list(lines(comparison)),
+        "answers": [
+            row | {"benchmark": _title(row["benchmark"]), "answers": row["n"]}
+            for row in comparison["answers"]
+        ],
+    }
+    site = Site()
+    site.page(PAGE, f"Compared with {against}", context, "comparison.html.j2")
     site.add({VALUES: json.dumps(comparison, indent=2, ensure_ascii=False) + "\n"})
     return site.files
-
-
-def _verdict(comparison: Mapping[str, Any]) -> str:
-    """Return how many numbers have each verdict, as a sentence."""
-    counts = Counter(row["verdict"] for row in comparison["numbers"])
-    parts = [f"{counts[name]:,} {name}" for name in VERDICTS if counts[name]]
-    return f"{counted_as(len(comparison['numbers']), 'number')}: {', '.join(parts)}."
-
-
-def _lines(line_rows: Sequence[Mapping[str, str]]) -> list[Block]:
-    """A fold a verdict; the first with rows is open."""
-    tested = ("difference", "interval", "p", "p corrected")
-    blocks: list[Block] = []
-    for title, verdicts in (
-        ("Better or worse", ("better", "worse")),
-        ("Unchanged, or within chance", ("unchanged",)),
-        ("Not comparable", ("not comparable",)),
-    ):
-        verdict_rows = [it for it in line_rows if it["verdict"] in verdicts]
-        compared = "not comparable" not in verdicts
-        names = ["verdict"] if len(verdicts) > 1 else []
-        names += ["benchmark", "track", "system", "metric", "n", "before", "now"]
-        names += tested if compared else ["reason"]
-        if verdict_rows:
-            heads = [
-                ReportColumn(it, "number" if it in ("n", "before", "now", *tested) else "text")
-                for it in names
-            ]
-            table = ReportTable(heads, [ReportRow([it[name] for name in names]) for it in verdict_rows])
-            blocks.append(Fold(f"{title} ({len(verdict_rows):,})", [table], open=not blocks))
-        elif "better" in verdicts:
-            blocks.append(Paragraph("No number changed significantly."))
-    return blocks
-
-
-def _examples(answer_rows: Sequence[Mapping[str, Any]]) -> list[Block]:
-    """The answers whose score changed most, a fold a system."""
-    folds: list[Block] = []
-    for row in answer_rows:
-        tables = [
-            ReportTable(
-                [*texts("version"), ReportColumn("answer", "words"), *numbered(it["metric"])],
-                [
-                    ReportRow((name, it[name]["answer"] or "(empty)", f"{it[name]['score']:.4g}"))
-                    for name in ("before", "now")
-                ],
-                f"{it['task']}, {it['id']}\nInput: {it['input']}\nReferences: {' | '.join(it['references'])}",
-            )
-            for it in row["examples"]
-        ]
-        if tables:
-            title = f"{_title(row['benchmark'])}, {row['system']}: {len(tables)} of {row['changed']:,}"
-            folds.append(
-                Fold(f"{title} changed answers, those whose score changed most", tables, open=not folds)
-            )
-    return folds
 
 
 def foreign(folder: Path) -> str:

@@ -80,8 +80,8 @@ def scores(columns: Iterable[Column]) -> dict[str, dict[str, float]]:
     }
 
 
-def sentences(columns: Sequence[Column], data: str) -> list[str]:
-    """Return sentences on the `data` that was evaluated, the ranks of systems, and the significant differences."""
+def sentences(columns: Sequence[Column], sources: Sequence[str]) -> list[str]:
+    """Return sentences on the `sources` of the data, the ranks of systems, and the significant differences."""
     systems = {system for column in columns for system in column.row.lanes}
     n, tests = sum(column.row.n for column in columns), 0
     ranks: list[str] = []
@@ -103,7 +103,7 @@ def sentences(columns: Sequence[Column], data: str) -> list[str]:
     parts = [f"; {word}: {', '.join(by_sign[sign])}" for sign, word in words if by_sign[sign]]
     return [
         f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
-        f"{counted_as(len(columns), 'benchmark')}{data}.",
+        f"{counted_as(len(columns), 'benchmark')}{', from ' if sources else ''}{', '.join(sources)}.",
         f"Highest scores without people and upper bounds: {'; '.join(ranks)}.",
         f"{count} of {tests} differences from each benchmark's reference are significant{''.join(parts)}.",
     ]

@@ -45,6 +45,11 @@ def count(number: int | None) -> str:
     return "–" if number is None else f"{number:,}"
 
 
+def counted(number: int, thing: str) -> str:
+    """`2 values`, `1 value`, `no value`."""
+    return f"{number:,} {thing}{'s' if number > 1 else ''}" if number else f"no {thing}"
+
+
 def axis(metric: Metric, highest: float) -> tuple[float, float]:
     """The ends of an axis for values of the metric: its range, or up to `highest` where that has no end."""
     low, high = metric.range

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.sections import Section
 from nightjar.params import Params
 from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
@@ -42,14 +41,18 @@ def build(
     }
     track_title = _track_title(params, benchmarks)
     origin = provenance.read(params, nodes, [benchmark_page.systems for benchmark_page in benchmarks], root)
-    # The pages of the run: file, title and sections; a page without sections is left out.
-    run_pages: list[tuple[str, str, Sequence[Section]]] = [
+    # The pages of the run: file, title and values; a page without values is left out.
+    run_pages: list[tuple[str, str, dict[str, Any]]] = [
         ("training.html", "Training", stage_runs.training(nodes, roles)),
-        ("calls.html", "Tool calls", augmented.sections(tools, nodes)),
-        ("data.html", "Data", data.sections(nodes, cards, track_title)),
-        ("contamination.html", "Contamination", contamination.sections(overlaps, nodes, cards)),
-        ("provenance.html", "Where the results come from", origin.sections),
-        ("stages.html", "What ran", stage_runs.sections(nodes)),
+        ("calls.html", "Tool calls", augmented.context(tools, nodes)),
+        ("data.html", "Data", data.context(nodes, cards, track_title)),
+        ("contamination.html", "Contamination", contamination.context(overlaps, nodes, cards)),
+        (
+            "provenance.html",
+            "Where the results come from",
+            {"origin": origin, "params": params, "cards": cards},
+        ),
+        ("stages.html", "What ran", stage_runs.context(nodes)),
     ]
     run_pages = [run_page for run_page in run_pages if run_page[2]]
     menus: list[Menu] = [
@@ -67,8 +70,8 @@ def build(
         if tasks
     ]
     about: dict[str, Any] = {
-        "provenance": origin,
-        "sentences": leaderboard.sentences(columns, origin.evaluated) if columns else [],
+        "origin": origin,
+        "sentences": leaderboard.sentences(columns, origin.sources) if columns else [],
         "stages": len(nodes),
         "left_out": missing,
         "unscored": unscored,
@@ -82,9 +85,9 @@ def build(
         context = benchmark.context(benchmark_page, number, params)
         about["opposites"] += [(card, sentence) for sentence in context["opposites"]]
         _benchmark(site, benchmark_page, context, {**shared, "named": named_here})
-    site.page("index.html", "index.html.j2", "Nightjar report", {**shared, **about})
-    for file, title, page_sections in run_pages:
-        site.page(file, "page.html.j2", title, {"sections": page_sections})
+    site.page("index.html", "Nightjar report", {**shared, **about})
+    for file, title, values in run_pages:
+        site.page(file, title, values)
     site.add(
         {"headline.txt": leaderboard.as_text(columns, unscored), leaderboard.FILE: leaderboard.rows(columns)}
     )
@@ -94,7 +97,7 @@ def build(
 def _named(origin: provenance.Origin, roles: Mapping[str, str], title: str = "") -> dict[str, dict[str, str]]:
     """Return the role and the sentence of each system; with `title`, of that benchmark's systems alone."""
     return {
-        line["name"]: {"role": roles[line["name"]], "text": line["sentence"]}
+        line["system"]: {"role": roles[line["system"]], "text": line["what it is"]}
         for line in reversed(origin.systems)
         if title in line["benchmarks"]
     }
@@ -106,14 +109,10 @@ def _benchmark(
     """The page of a benchmark, and the explorer of its instances."""
     card = benchmark_page.systems.card
     page_context = {**shared, "one": context}
-    site.page(f"{card.name}.html", "benchmark.html.j2", card.title, page_context)
+    site.page(f"{card.name}.html", card.title, page_context, "benchmark.html.j2")
     site.add({f"scores-{card.name}.csv": benchmark_page.results.csv()})
-    site.page(
-        instances.file(card),
-        "instances.html.j2",
-        f"{card.title}: instances",
-        instances.context(benchmark_page.evaluated),
-    )
+    explorer = instances.context(benchmark_page.evaluated)
+    site.page(instances.file(card), f"{card.title}: instances", explorer, "instances.html.j2")
     site.add(instances.files(benchmark_page.evaluated, shared["named"]))
 
 

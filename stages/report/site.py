@@ -20,7 +20,11 @@ from nightjar.benchmarks.sections import (
     ReportColumn,
     ReportRow,
     ReportTable,
+    TableRow,
     Value,
+    numbered,
+    texts,
+    words,
 )
 from nightjar.core.display import printable
 from nightjar.core.errors import NightjarError
@@ -49,8 +53,8 @@ class Site:
         }
         self._shared = {"menus": menus, "named": named or {}, "meanings": MEANINGS}
 
-    def page(self, file: str, template: str, title: str, context: Mapping[str, Any]) -> None:
-        """Add a page and the files of its plots."""
+    def page(self, file: str, title: str, context: Mapping[str, Any], template: str = "") -> None:
+        """Add a page, whose template has its name unless another is given, and the files of its plots."""
         page_context = self._shared | {**context, "page": file, "title": title}
         roles = {name: it["role"] for name, it in page_context["named"].items()}
 
@@ -60,7 +64,8 @@ class Site:
             self.add(files)
             return plot, panels
 
-        self.add({file: environment().get_template(template).render(page_context | {"drawn": drawn})})
+        page_template = environment().get_template(template or f"{file}.j2")
+        self.add({file: page_template.render(page_context | {"drawn": drawn})})
 
     def add(self, files: Mapping[str, str]) -> None:
         """Add files. Raises NightjarError if the report has one of that name."""
@@ -106,8 +111,14 @@ def environment() -> Environment:
         keep_trailing_newline=True,
     )
     jinja.globals |= {"ROLES": ROLES, "GLYPHS": dict(ROLES.values())}
-    jinja.filters["prose"] = prose
-    jinja.filters |= {"count": numbers.count, "cell": cell}
+    jinja.globals |= {"texts": texts, "numbered": numbered, "words": words}
+    jinja.filters |= {
+        "count": numbers.count,
+        "counted": numbers.counted,
+        "cell": cell,
+        "row": row,
+        "prose": prose,
+    }
     jinja.tests["of"] = lambda it, name: type(it).__name__ == name
     return jinja
 
@@ -120,20 +131,29 @@ def _constant(title: str, text: str) -> str:
 
 
 def without_equal(
-    columns: Sequence[ReportColumn], rows: Sequence[ReportRow], caption: str = ""
+    columns: Sequence[ReportColumn], rows: Sequence[TableRow], caption: str = ""
 ) -> ReportTable:
     """The table; texts that are equal in all of at least three rows are in its caption instead of a column."""
+    table_rows = [row(cells, columns) for cells in rows]
     equal = {
-        at: first
-        for at, first in enumerate(rows[0].cells if len(rows) > 2 else ())
-        if at and isinstance(first, str) and all(row.cells[at] == first for row in rows)
+        at: _plain(first)
+        for at, first in enumerate(table_rows[0].cells if len(rows) > 2 else ())
+        if at and isinstance(first, str | int) and all(it.cells[at] == first for it in table_rows)
     }
     explanation = ", ".join(_constant(columns[at].title, text) for at, text in equal.items())
     kept_rows = [
-        ReportRow([it for at, it in enumerate(row.cells) if at not in equal], row.published) for row in rows
+        ReportRow([cell for at, cell in enumerate(it.cells) if at not in equal], it.published)
+        for it in table_rows
     ]
     heads = [it for at, it in enumerate(columns) if at not in equal]
     return ReportTable(heads, kept_rows, ". ".join(filter(None, (caption.removesuffix("."), explanation))))
+
+
+def row(cells: TableRow, columns: Sequence[ReportColumn]) -> ReportRow:
+    """The row of a table with these columns; plain cells are one that is neither published nor a heading."""
+    if isinstance(cells, ReportRow):
+        return cells
+    return ReportRow([cells[it.title] for it in columns] if isinstance(cells, Mapping) else cells)
 
 
 def cell(value: Cell) -> dict[str, Any]:
@@ -141,10 +161,16 @@ def cell(value: Cell) -> dict[str, Any]:
     if isinstance(value, Noted):
         return {"text": value.text, "note": value.note, "bold": False, "heat": None}
     if not isinstance(value, Value):
-        return {"text": "–" if value is None else value, "note": "", "bold": False, "heat": None}
+        return {"text": _plain(value), "note": "", "bold": False, "heat": None}
     write_value, interval = (
         (numbers.signed, numbers.signed_interval) if value.signed else (numbers.value, numbers.interval)
     )
     note = interval(value.metric, value.low, value.high, value.n) if value.n or value.low is not None else ""
     heat = None if value.heat is None else round(100 * value.heat)
     return {"text": write_value(value.metric, value.value), "note": note, "bold": value.bold, "heat": heat}
+
+
+def _plain(value: str | int | None) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else numbers.count(value)

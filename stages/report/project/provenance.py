@@ -18,22 +18,10 @@ from dulwich.objects import Blob, Tree
 import nightjar
 import stages
 from nightjar.benchmarks.benchmark import Benchmark
-from nightjar.benchmarks.sections import (
-    Block,
-    Fold,
-    Paragraph,
-    ReportColumn,
-    ReportRow,
-    ReportTable,
-    Section,
-    numbered,
-    texts,
-)
 from nightjar.core import paths
 from nightjar.params import Params, profile_values
 from nightjar.params.train import Recipe
 from stages._runtime import stage_items
-from stages.report import numbers
 from stages.report.project.nearest_profile import nearest_profile
 from stages.report.read import systems
 from stages.report.read.facts import Node
@@ -51,17 +39,43 @@ _SAMPLE = "the sample written for this project: invented, not a benchmark"
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of a run, for the overview: its model and profile, the data, the machines, and the Git trees of the code.
+    """Origin of a run, for the page and the overview: rows of models, systems, data, recipes, machines and libraries.
 
-    `systems` has a line a system: `name`, `benchmarks` and `sentence`. `sections` are those of the page.
+    `split` has the number of instances of each part, and `code` the Git trees. `changes` are the keys of `parameters`
+    that differ from the nearest `profile`; `unreadable` are lines on profiles that were not compared. Stages
+    `without_machine` ran a model and did not record where.
     """
 
-    summary: str
-    evaluated: str
-    hardware: str
-    code: Mapping[str, str]
     systems: Sequence[Mapping[str, str]]
-    sections: Sequence[Section]
+    models: Sequence[Sequence[str]]
+    datasets: Sequence[Mapping[str, Any]]
+    split: Mapping[str, int]
+    profile: str | None
+    changes: Sequence[Sequence[str | None]]
+    unreadable: Sequence[str]
+    parameters: Sequence[Sequence[str]]
+    recipes: Sequence[Sequence[str]]
+    code: Mapping[str, str]
+    machines: Sequence[Mapping[str, str]]
+    without_machine: Sequence[str]
+    libraries: Sequence[str]
+
+    @property
+    def sources(self) -> list[str]:
+        """The folders of the data that were evaluated, or that they are the sample."""
+        evaluated = (line for line in self.datasets if line["benchmark"])
+        texts = (_SAMPLE if line["what it is"] == _SAMPLE else line["folder"] for line in evaluated)
+        return list(dict.fromkeys(texts))
+
+    @property
+    def hardware(self) -> list[str]:
+        """The machines, each in a few words."""
+        parts = dict.fromkeys(
+            f"{it['processor']}, {it['logical cores']} cores, {it['memory']}"
+            + ("" if it["GPU"] in ("none", NOT_RECORDED) else f", GPU {it['GPU']}")
+            for it in self.machines
+        )
+        return list(parts)
 
 
 def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], root: Path = Path()) -> Origin:
@@ -70,136 +84,29 @@ def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], r
     values = {group: params.model_dump(exclude_unset=True)[group] for group in GROUPS}
     profile, changes, unreadable = nearest_profile(root, values)
     by_name = {node.name: node for node in nodes}
-    listed = systems.sentences(params, benchmarks, by_name)
-    several, data = len(benchmarks) > 1, _data(nodes, [one.card for one in benchmarks])
-    models, machines = _models(params, by_name), _machines(nodes)
-    code = {
-        package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
-    }
-    heads = [*texts("system"), *(texts("benchmarks") if several else ()), ReportColumn("what it is", "words")]
-    listed_systems = [
-        ReportRow((it["name"], *([it["benchmarks"]] if several else ()), it["sentence"])) for it in listed
-    ]
-    pages = [
-        Section(
-            "systems",
-            "Systems",
-            [Paragraph(systems.prompt(params, benchmarks)), ReportTable(heads, listed_systems)],
-        ),
-        Section("models", "Models", [ReportTable(texts(*_OF_MODELS), [ReportRow(it) for it in models])]),
-        _datasets(data, by_name),
-        _profile(values, profile, changes, unreadable),
-        _recipes(params, by_name),
-        _code(code),
-        _ran_on(nodes, machines),
-    ]
-    changed = f", with {systems.count(len(changes), 'value')} changed" if changes else ""
-    nearest = f" Nearest profile: {profile}{changed}." if profile else ""
-    _, source, files, *_ = models[0]
-    summary = f"Language model: {source} ({files}).{nearest}"
-    return Origin(summary, _evaluated(data), _hardware(machines), code, listed, pages)
-
-
-_OF_MODELS = (
-    "model", "source", "files, architecture", "sha256 of the source", "sha256 of the weights as loaded",
-    "pinned in params.yaml",
-)  # fmt: skip
-
-
-def _datasets(data: Sequence[Mapping[str, Any]], by_name: Mapping[str, Node]) -> Section:
-    named, counted = (
-        ("name", "benchmark", "folder", "kind"),
-        ("files", "tasks", "rows_in", "rows_out", "rows_rejected"),
-    )
-    rows = [
-        ReportRow((*(it[name] or None for name in named), *(numbers.count(it[name]) for name in counted)))
-        for it in data
-    ]
-    heads = [*texts("dataset", "benchmark", "folder", "what it is")]
-    heads += numbered("files", "tasks", "rows read", "kept", "rejected")
-    blocks: list[Block] = [ReportTable(heads, rows)]
-    split = by_name.get("split")
-    if parts := (split.details.get("rows") or {}) if split else {}:
-        explanation = ", ".join(f"{part} {numbers.count(count)}" for part, count in sorted(parts.items()))
-        blocks.append(Paragraph(f"Instances after the split: {explanation}.", note=True))
-    return Section("datasets", "Datasets", blocks)
-
-
-def _profile(
-    values: Mapping[str, Any],
-    profile: str | None,
-    changes: Sequence[profile_values.Change],
-    unreadable: Sequence[str],
-) -> Section:
-    parameters = [
-        ReportRow((it.key, _parameter_text(it.new)))
-        for it in profile_values.changes({}, values)
-        if it.new != {}
-    ]
-    near, n = f"params.yaml is nearest to the profile **{profile}**", len(parameters)
-    blocks: list[Block] = [Paragraph("There is no profile to compare params.yaml with.")]
-    if profile and not changes:
-        blocks = [Paragraph(f"{near}: all {n} values that results depend on are those of the profile.")]
-    elif profile:
-        rows = [
-            ReportRow(
-                (
-                    one.key,
-                    None if one.kind == "added" else _parameter_text(one.old),
-                    None if one.kind == "removed" else _parameter_text(one.new),
-                )
-            )
-            for one in changes
-        ]
-        explanation = f"{near}: {len(changes)} of the {n} values that results depend on differ from it."
-        blocks = [Paragraph(explanation), ReportTable(texts("parameter", f"profile {profile}", "here"), rows)]
-    blocks += [Paragraph(f"A profile was not compared: {line}", note=True) for line in unreadable]
-    table = ReportTable([*texts("parameter"), ReportColumn("value", "words")], parameters)
-    blocks.append(Fold(f"All parameters that results depend on ({n})", [table]))
-    return Section("parameters", "Profile and parameters", blocks)
-
-
-def _code(code: Mapping[str, str]) -> Section:
-    return Section(
-        "code",
-        "Code",
-        [
-            Paragraph(
-                "Git trees of the code that made this page. The command lists the commit that introduced a tree and "
-                "the next commit that changed it; it lists none if changes were not committed."
-            ),
-            *(
-                Paragraph(f"`{folder}`: `git log --all -t --find-object={tree}`")
-                for folder, tree in code.items()
-            ),
-            Paragraph(
-                "A complete `dvc repro` or `nightjar rebuild` makes sure that all stages ran with this code and these "
-                "parameters; `dvc status` names those that did not.",
-                note=True,
-            ),
-        ],
-    )
-
-
-def _ran_on(nodes: Sequence[Node], machines: Sequence[Mapping[str, str]]) -> Section:
     run_models = stage_items.run_models()
-    without = [node.name for node in nodes if node.stage in run_models and not node.details.get("machine")]
-    heads = [*texts("processor"), *numbered("logical cores", "memory"), *texts("GPU", "Python")]
-    blocks: list[Block] = []
-    if machines:
-        rows = [ReportRow(tuple(it.values())) for it in machines]
-        blocks.append(ReportTable([*heads, ReportColumn("stages", "words")], rows))
-    if without:
-        explanation = (
-            "These stages did not record their machine, because they ran with an earlier version of the code"
-        )
-        blocks.append(Paragraph(f"{explanation}: {', '.join(without)}."))
-    explanation = (
-        "Each machine is the one where the stages ran, also if DVC restored their results on another."
+    return Origin(
+        systems.sentences(params, benchmarks, by_name),
+        _models(params, by_name),
+        _datasets(nodes, [one.card for one in benchmarks]),
+        (by_name["split"].details.get("rows") or {}) if "split" in by_name else {},
+        profile,
+        [
+            (
+                it.key,
+                None if it.kind == "added" else _parameter_text(it.old),
+                None if it.kind == "removed" else _parameter_text(it.new),
+            )
+            for it in changes
+        ],
+        unreadable,
+        [(it.key, _parameter_text(it.new)) for it in profile_values.changes({}, values) if it.new != {}],
+        _recipes(params, by_name),
+        {package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)},
+        _machines(nodes),
+        [node.name for node in nodes if node.stage in run_models and not node.details.get("machine")],
+        _libraries(nodes),
     )
-    blocks.append(Paragraph(explanation, note=True))
-    blocks.append(Paragraph(", ".join(f"{it['name']} {it['version']}" for it in _libraries(nodes)) + "."))
-    return Section("machines", "Machines and libraries", blocks)
 
 
 def _models(params: Params, by_name: Mapping[str, Node]) -> list[tuple[str, ...]]:
@@ -215,22 +122,14 @@ def _models(params: Params, by_name: Mapping[str, Node]) -> list[tuple[str, ...]
     return lines
 
 
-def _evaluated(data: Sequence[Mapping[str, Any]]) -> str:
-    """The end of a sentence that says what data were evaluated; empty if no stage read any."""
-    sources = dict.fromkeys(
-        line["kind"] if line["kind"] == _SAMPLE else line["folder"] for line in data if line["benchmark"]
-    )
-    return f", from {', '.join(sources)}" if sources else ""
-
-
-def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
+def _recipes(params: Params, by_name: Mapping[str, Node]) -> list[list[str]]:
     """A row a hyper-parameter, a cell a recipe; then what the training reports of itself."""
     names = list(params.train.recipes)
     rows = [
-        ReportRow((key, *(_parameter_text(getattr(params.train.recipe(name), key)) for name in names)))
+        [key, *(_parameter_text(getattr(params.train.recipe(name), key)) for name in names)]
         for key in Recipe.model_fields
     ]
-    nodes = [by_name.get(f"train@{name}") for name in names]
+    details = [by_name[f"train@{name}"].details if f"train@{name}" in by_name else {} for name in names]
     for key, title in (
         ("train_instances", "instances trained on"),
         ("steps", "optimiser steps"),
@@ -238,45 +137,32 @@ def _recipes(params: Params, by_name: Mapping[str, Node]) -> Section:
         ("target_tokens", "target tokens"),
         ("sha256", "sha256 of the weights"),
     ):
-        recipe_facts = [node.details.get(key) if node else None for node in nodes]
-        rows.append(
-            ReportRow(
-                (
-                    title,
-                    *(
-                        f"{one:,}" if isinstance(one, int) else str(one or NOT_RECORDED)
-                        for one in recipe_facts
-                    ),
-                )
-            )
-        )
-    return Section("recipes", "Training recipes", [ReportTable(texts("hyper-parameter", *names), rows)])
+        facts = [recipe_facts.get(key) for recipe_facts in details]
+        rows.append([title, *(f"{it:,}" if isinstance(it, int) else str(it or NOT_RECORDED) for it in facts)])
+    return rows
 
 
-def _data(nodes: Iterable[Node], cards: Sequence[Benchmark]) -> list[dict[str, Any]]:
-    """A line an ingested dataset: those of the benchmarks first, in their order."""
+def _datasets(nodes: Iterable[Node], cards: Sequence[Benchmark]) -> list[dict[str, Any]]:
+    """A row an ingested dataset: those of the benchmarks first, in their order."""
     listed = [dataset for card in cards for dataset in card.datasets]
     ingested = [node for node in nodes if node.stage == "ingest"]
     ingested.sort(
         key=lambda node: (listed.index(node.item) if node.item in listed else len(listed), node.item)
     )
-    lines = []
-    for node in ingested:
-        titles = [card.title for card in cards if node.item in card.datasets]
-        lines.append(
-            {
-                "name": node.item.replace("_", " "),
-                "benchmark": ", ".join(titles),
-                "folder": ", ".join(node.inputs),
-                "kind": _kind(node),
-                "files": node.details.get("files"),
-                "tasks": node.details.get("tasks") or None,
-                "rows_in": node.rows_in,
-                "rows_out": node.rows_out,
-                "rows_rejected": node.rows_rejected,
-            }
-        )
-    return lines
+    return [
+        {
+            "dataset": node.item.replace("_", " "),
+            "benchmark": ", ".join(card.title for card in cards if node.item in card.datasets) or None,
+            "folder": ", ".join(node.inputs) or None,
+            "what it is": _kind(node),
+            "files": node.details.get("files"),
+            "tasks": node.details.get("tasks") or None,
+            "rows read": node.rows_in,
+            "kept": node.rows_out,
+            "rejected": node.rows_rejected,
+        }
+        for node in ingested
+    ]
 
 
 def _kind(node: Node) -> str:
@@ -304,41 +190,26 @@ def _machines(nodes: Iterable[Node]) -> list[dict[str, str]]:
         lines.append(
             {
                 "processor": f"{machine['processor']} ({machine['architecture']})",
-                "cores": str(machine["cores"]),
+                "logical cores": str(machine["cores"]),
                 "memory": f"{machine['memory_gib']} GiB",
-                "gpu": NOT_RECORDED if seen is None else ", ".join(seen) or "none",
-                "python": machine["python"],
+                "GPU": NOT_RECORDED if seen is None else ", ".join(seen) or "none",
+                "Python": machine["python"],
                 "stages": ", ".join(names),
             }
         )
     return lines
 
 
-def _hardware(machines: Sequence[Mapping[str, str]]) -> str:
-    """The machines in one sentence; empty if no stage recorded its machine."""
-    parts = dict.fromkeys(
-        f"{it['processor']}, {it['cores']} cores, {it['memory']}"
-        + ("" if it["gpu"] in ("none", NOT_RECORDED) else f", GPU {it['gpu']}")
-        for it in machines
-    )
-    return f"Computed on {'; '.join(parts)}." if parts else ""
-
-
-def _libraries(nodes: Iterable[Node]) -> list[dict[str, str]]:
-    """A line a library with its version; where stages ran with several, each version with its stages."""
+def _libraries(nodes: Iterable[Node]) -> list[str]:
+    """Each library with its version; where stages ran with several, each version with its stages."""
     library_versions: dict[str, dict[str, list[str]]] = {}
     for node in nodes:
         for library, version in (node.details.get("versions") or {}).items():
             library_versions.setdefault(library, {}).setdefault(version, []).append(node.name)
     lines = []
-    for library in sorted(library_versions):
-        versions = library_versions[library]
-        version = (
-            next(iter(versions))
-            if len(versions) == 1
-            else "; ".join(f"{version} ({', '.join(names)})" for version, names in sorted(versions.items()))
-        )
-        lines.append({"name": library, "version": version})
+    for library, versions in sorted(library_versions.items()):
+        with_stages = [f"{version} ({', '.join(names)})" for version, names in sorted(versions.items())]
+        lines.append(f"{library} {next(iter(versions)) if len(versions) == 1 else '; '.join(with_stages)}")
     return lines
 
 

@@ -39,6 +39,11 @@ class Example:
     is_kept: bool
     fits: bool
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The cells of a table of calls."""
+        return f"{self.gain:.2f}", self.before, self.call, self.after, self.where
+
 
 @dataclass(frozen=True)
 class SampledTool:

@@ -1,4 +1,4 @@
-"""Runs of the stages: their graph, rejected rows, what made the report, and what trainings recorded on the way."""
+"""Runs of the stages: their graph, rejected rows, and what trainings recorded on the way."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ from typing import Any
 
 import networkx
 
-from nightjar.benchmarks.sections import (
-    Block,
-    Fold,
-    Paragraph,
-    ReportRow,
-    ReportTable,
-    Section,
-    numbered,
-    texts,
-)
 from nightjar.core import paths
-from stages.report import numbers
 from stages.report.plots import kinds
 from stages.report.plots.spec import Plot
 from stages.report.read import facts
@@ -33,43 +22,21 @@ _STEPS = "steps.jsonl"
 _REASONS = 12
 
 
-def sections(nodes: Sequence[Node]) -> list[Section]:
-    """The graph of the stages, the rows that they rejected, and those kept with a remark."""
-    ran = [ReportRow((it.name, *_counts(it), ", ".join(it.inputs), ", ".join(it.outputs))) for it in nodes]
-    heads = [*texts("stage"), *numbered("rows in", "rows out", "rejected"), *texts("reads", "writes")]
-    blocks: list[Block] = [
-        Paragraph(
-            "The stages that lead to this report, each with the rows that all its items read and wrote. A line leads "
-            "to a stage that reads what the upper one wrote; a line that a longer path implies is left out."
-        ),
-        graph(nodes),
-        Fold("The same as a table", [ReportTable(heads, ran)]),
-    ]
-    rejected = [ReportRow(line) for line in _rejected(nodes)]
-    rejection: list[Block] = [Paragraph("No stage rejected a row.")]
-    if rejected:
-        rejection = [
-            Paragraph(
-                "Every row that a stage reads is either written or rejected. Rejected rows are kept with their text in "
-                "the artifact named here."
-            ),
-            ReportTable([*texts("stage", "reason"), *numbered("rows"), *texts("kept in")], rejected),
-        ]
-    page_sections = [Section("graph", "", blocks), Section("rejected", "Rejected rows", rejection)]
-    remarks = [
-        ReportRow((node.name, remark, numbers.count(count)))
-        for node in nodes
-        for remark, count in (node.details.get("remarks") or {}).items()
-    ]
-    if remarks:
-        table = ReportTable([*texts("stage", "remark"), *numbered("rows")], remarks)
-        text = Paragraph("Labels and what is odd in a row. A row may have several remarks.")
-        page_sections.append(Section("remarks", "Rows that were kept with a remark", [text, table]))
-    return page_sections
-
-
-def _counts(node: Node) -> list[str]:
-    return [numbers.count(it) for it in (node.rows_in, node.rows_out, node.rows_rejected)]
+def context(nodes: Sequence[Node]) -> dict[str, Any]:
+    """Return the graph of the stages, the rows that they rejected, and those kept with a remark."""
+    return {
+        "graph": graph(nodes),
+        "runs": [
+            (it.name, it.rows_in, it.rows_out, it.rows_rejected, ", ".join(it.inputs), ", ".join(it.outputs))
+            for it in nodes
+        ],
+        "rejected": list(_rejected(nodes)),
+        "remarks": [
+            (node.name, remark, count)
+            for node in nodes
+            for remark, count in (node.details.get("remarks") or {}).items()
+        ],
+    }
 
 
 def graph(nodes: Sequence[Node]) -> Plot:
@@ -108,7 +75,7 @@ def graph(nodes: Sequence[Node]) -> Plot:
     return kinds.graph("stages", boxes, networkx.transitive_reduction(reads), rows)
 
 
-def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:
+def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, int, str]]:
     """A line a stage and reason, from the facts; most frequent first."""
     for node in nodes:
         if not node.rows_rejected:
@@ -127,59 +94,45 @@ def _rejected(nodes: Iterable[Node]) -> Iterable[tuple[str, str, str, str]]:
         if other_count > 0:
             ordered.append(("other reasons" if reasons else "see the artifact", other_count))
         for reason, count in ordered:
-            yield node.name, reason, numbers.count(count), ", ".join(node.outputs)
+            yield node.name, reason, count, ", ".join(node.outputs)
 
 
-def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> list[Section]:
-    """The curves of all trainings; none if no training recorded anything. `roles` are those of the systems."""
+def training(nodes: Sequence[Node], roles: Mapping[str, str]) -> dict[str, Any]:
+    """Return the curves of all trainings; empty if no training recorded any. `roles` are those of the systems."""
     trained = {node.item: node for node in nodes if node.stage == "train"}
     losses: dict[str, Mapping[str, Sequence[tuple[int, float]]]] = {}
     for recipe, node in trained.items():
         curves = {"training": _steps(paths.TRAINED / recipe), "dev": _values(node, "dev_losses", "loss")}
         if recorded := {name: pairs for name, pairs in curves.items() if pairs}:
             losses[recipe] = recorded
-    perplexity = {
+    perplexities = {
         recipe: {"held-out documents": pairs}
         for recipe, node in trained.items()
         if (pairs := _values(node, "perplexities", "perplexity"))
     }
+    if not losses and not perplexities:
+        return {}
     chosen_steps = {recipe: node.details.get("chosen_step") for recipe, node in trained.items()}
-    curve_sections: list[Section] = []
-    if losses:
-        explanation = (
-            "Mean loss per target token: of every step of training in grey, on the dev split in colour. The star is "
-            "the step whose weights were kept."
-        )
-        label = "Loss of every step of training, and on the dev split, by recipe"
-        plot = kinds.curves("losses", label, "loss (nats a token)", losses, roles, chosen_steps)
-        curve_sections.append(Section("losses", "", [Paragraph(explanation), plot]))
-    if perplexity:
-        explanation = (
-            "Perplexity of the held-out documents, without calls, by step: exp of the mean loss per token. Step 0 is "
-            "the model before the training. The star is the step whose weights were kept."
-        )
-        label = "Perplexity of the held-out documents by step"
-        plot = kinds.curves("perplexities", label, "perplexity", perplexity, roles, chosen_steps)
-        heads = [
-            *texts("recipe"),
-            *numbered("texts", "held-out texts", "before", "kept", "at the end", "step kept"),
-        ]
-        rows = [_perplexities(recipe, trained[recipe].details) for recipe in perplexity]
-        curve_sections.append(
-            Section("perplexity", "", [Paragraph(explanation), plot, ReportTable(heads, rows)])
-        )
-    return curve_sections
+
+    def plot(name: str, label: str, heading: str, recipes: Mapping[str, Any]) -> Plot | None:
+        return kinds.curves(name, label, heading, recipes, roles, chosen_steps) if recipes else None
+
+    label = "Loss of every step of training, and on the dev split, by recipe"
+    held_out = "Perplexity of the held-out documents by step"
+    return {
+        "losses": plot("losses", label, "loss (nats a token)", losses),
+        "perplexities": plot("perplexities", held_out, "perplexity", perplexities),
+        "perplexity_rows": [_perplexities(recipe, trained[recipe].details) for recipe in perplexities],
+    }
 
 
-def _perplexities(recipe: str, facts: Mapping[str, Any]) -> ReportRow:
-    """Before the training, at the chosen step, and after the last."""
+def _perplexities(recipe: str, facts: Mapping[str, Any]) -> list[str | None]:
+    """The perplexity before the training, at the chosen step, and after the last, with the numbers of texts."""
     last = facts["perplexities"][-1]["perplexity"]
-    perplexity_texts = [
-        None if it is None else f"{it:,.2f}"
-        for it in (facts.get("perplexity_before"), facts.get("perplexity"), last)
-    ]
-    counts = (numbers.count(facts.get(name)) for name in ("train_instances", "dev_instances"))
-    return ReportRow((recipe, *counts, *perplexity_texts, f"{facts.get('chosen_step')}"))
+    values = (facts.get("perplexity_before"), facts.get("perplexity"), last)
+    perplexities = (None if value is None else f"{value:,.2f}" for value in values)
+    counts = (facts.get(name) for name in ("train_instances", "dev_instances"))
+    return [recipe, *counts, *perplexities, f"{facts.get('chosen_step')}"]
 
 
 def steps_files(nodes: Iterable[Node]) -> list[Path]:

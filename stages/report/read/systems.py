@@ -14,6 +14,7 @@ from nightjar.core import paths
 from nightjar.params import Params
 from nightjar.params.predict import PLAIN, prompting
 from nightjar.params.train import Recipe
+from stages.report import numbers
 from stages.report.read.benchmark_results import BOUND, CONTROL
 from stages.report.read.facts import Node
 
@@ -104,7 +105,7 @@ def _calls(params: Params, benchmark: str, system: str) -> str:
 def sentences(
     params: Params, benchmarks: Sequence[Systems], by_name: Mapping[str, Node]
 ) -> list[dict[str, str]]:
-    """A line a system: its name, the benchmarks where it is this, and what it is."""
+    """A row a system: its name, the benchmarks where it is this, and what it is."""
     described: dict[tuple[str, str], list[str]] = {}
     for benchmark_systems in benchmarks:
         for name, answer in benchmark_systems.baselines.items():
@@ -118,36 +119,9 @@ def sentences(
             sentence = _model(params, benchmark_systems.card.name, name, by_name) + chat
             described.setdefault((name, sentence), []).append(benchmark_systems.card.title)
     return [
-        {"name": name, "sentence": sentence, "benchmarks": ", ".join(titles)}
+        {"system": name, "benchmarks": ", ".join(titles), "what it is": sentence}
         for (name, sentence), titles in described.items()
     ]
-
-
-def prompt(params: Params, benchmarks: Sequence[Systems]) -> str:
-    """The prompts, in a few sentences."""
-    encoding = params.encoding
-    parts = [
-        *(["the task's definition"] if encoding.definition else []),
-        *(["the task's name"] if encoding.task_name else []),
-        count(encoding.positive_examples, "positive example"),
-        count(encoding.negative_examples, "negative example"),
-    ]
-    explained = " and their explanations" if encoding.explanation else ""
-    sentences = [
-        f"A prompt in the encoding of the parameters has {', '.join(parts)}{explained}, and the input of the "
-        f"instance, in at most {encoding.max_source_length:,} tokens."
-    ]
-    sentences += [
-        f"Predictions for {one.card.title} use the encoding {name}."
-        for one in benchmarks
-        if (name := params.predict.benchmark(one.card.name).encoding) is not None
-    ]
-    return " ".join(sentences)
-
-
-def count(number: int, thing: str) -> str:
-    """`2 values`, `1 value`, `no value`."""
-    return f"{number:,} {thing}{'s' if number > 1 else ''}" if number else f"no {thing}"
 
 
 def _baseline(answer: Baseline) -> str:
@@ -193,10 +167,11 @@ def _model(params: Params, benchmark: str, system: str, by_name: Mapping[str, No
 def _training(trained: Recipe, instances: Any) -> str:
     how = f"LoRA, rank {trained.lora_rank}" if trained.method == "lora" else "all weights"
     if trained.data == "corpus":
-        number = "texts" if instances is None else count(instances, "text")
+        number = "texts" if instances is None else numbers.counted(instances, "text")
         calls = "with these calls and their results" if trained.calls else "without the calls"
         return f"({how}) on {number}, as plain language modelling: documents that tool calls were kept for, {calls}"
-    number = "instances" if instances is None else count(instances, "instance")
+    number = "instances" if instances is None else numbers.counted(instances, "instance")
     of = _INSTANCES.get(trained.data, trained.data)
     calls = "with the kept tool calls in the targets" if trained.calls else "without tool calls"
-    return f"({how}) on {number} of {of}, {calls}, with {count(trained.evidence, 'retrieved passage')} in the prompt"
+    passages = numbers.counted(trained.evidence, "retrieved passage")
+    return f"({how}) on {number} of {of}, {calls}, with {passages} in the prompt"

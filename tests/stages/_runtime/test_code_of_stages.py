@@ -116,7 +116,7 @@ CASES: Mapping[str, tuple[str, set[str]]] = {
     "statistics": ("nightjar/statistics/bootstrap.py", _of("evaluate", "report")),
     "mean of tasks": ("nightjar/benchmarks/average.py", _of("evaluate", "report")),
     "page": ("stages/report/leaderboard.py", {"report"}),
-    "template": ("stages/report/templates/page.html.j2", {"report"}),
+    "template": ("stages/report/templates/stages.html.j2", {"report"}),
     "tool": ("nightjar/tools/calendar.py", {"augment@calendar", *_predicting(tools="all")}),
     "predictor": ("nightjar/predict/reading.py", _predicting(kind="reader")),
     "backend": ("nightjar/models/servers/completion_server.py", _predicting(kind="model")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nightjar.benchmarks.sections import ReportTable
 from stages.report.project import augmented, sampled_calls
 from stages.report.read.facts import Node
 from tests.stages.report.project.test_sampled_calls import own, row
@@ -20,31 +19,20 @@ def node(name: str, **details: object) -> Node:
     return Node(name, (), (), 0, 0, 0, details)
 
 
-def rows_of(
-    tools: list[sampled_calls.SampledTool], nodes: list[Node], column: str
-) -> list[dict[str, str | None]]:
-    """The rows of the table of the page's first section that has this column, by the titles of the columns."""
-    (found,) = [
-        it
-        for it in augmented.sections(tools, nodes)[0].blocks
-        if isinstance(it, ReportTable) and column in [one.title for one in it.columns]
-    ] or [ReportTable((), ())]
-    heads = [one.title for one in found.columns]
-    return [dict(zip(heads, row.cells, strict=True)) for row in found.rows]  # type: ignore[arg-type]
-
-
 def test_examples_are_those_of_the_facts_beside_the_published() -> None:
     counts = {"calculator": {"0.5": 1200, "2.0": 3}}
     nodes = [node("augment_merge", examples={"corpus": counts, "train": {"thesaurus": {"1.0": 4}}})]
-    first, second = rows_of([tool("calculator", [1.0]), tool("thesaurus", [])], nodes, "published, ≥ 0.5")
-    assert list(first.values()) == ["calculator", "1,200", "0", "3", "0", "0", "0", "3,680", "994", "138"]
-    assert list(second.values())[4:] == ["0", "4", "0", None, None, None]
-    assert rows_of([tool("calculator", [1.0])], [], "published, ≥ 0.5") == []
+    first, second = augmented.context([tool("calculator", [1.0]), tool("thesaurus", [])], nodes)[
+        "example_rows"
+    ]
+    assert first == ["calculator", 1200, 0, 3, 0, 0, 0, 3680, 994, 138]
+    assert second[4:] == [0, 4, 0, None, None, None]
+    assert augmented.context([tool("calculator", [1.0])], [])["example_rows"] == []
 
 
 def test_calls_are_counted_by_result_and_by_what_they_save() -> None:
-    (row,) = rows_of([tool("calculator", [1.0, 0.1, 0.25])], [], "malformed")
-    assert list(row.values()) == ["calculator", "0.5", "1", "2", "0", "0", "3", "2", "1", "1", "0"]
+    (row,) = augmented.context([tool("calculator", [1.0, 0.1, 0.25])], [])["count_rows"]
+    assert row == ["calculator", "0.5", 1, 2, 0, 0, 3, 2, 1, 1, 0]
 
 
 def test_the_best_and_worst_are_of_all_tools() -> None:

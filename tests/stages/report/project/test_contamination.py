@@ -71,4 +71,4 @@ def test_shares_tasks_and_examples(told: Path) -> None:
 
 def test_without_the_artifact_there_is_no_section(reported: Path) -> None:
     assert "contamination.html" not in parsed().links and not (OUT / "contamination.html").exists()
-    assert contamination.sections(None, [], []) == []
+    assert contamination.context(None, [], []) == {}

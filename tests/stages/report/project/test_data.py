@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.sections import Paragraph
 from stages.report.plots import kinds
 from stages.report.project import data
 from stages.report.read.facts import Node
+from stages.report.site import Site
 from tests.stages.report.building import NAME
 from tests.stages.report.test_stage import OUT, parsed, run
 
@@ -91,11 +91,11 @@ def test_bars_are_as_long_as_their_counts() -> None:
 def test_without_disagreements(facts: dict[str, Any], sentence: str) -> None:
     nodes = [Node("split", (), (), 0, 0, 0, facts)]
     nodes.append(Node(f"ingest@{INGESTED}", (), (), 0, 0, 0, {"collection": collection()}))
-    found = data.sections(nodes, [registry.load_benchmark(NAME)], str)
-    texts = [block.text for section in found for block in section.blocks if isinstance(block, Paragraph)]
-    assert any(sentence in one for one in texts)
+    site = Site()
+    site.page("data.html", "Data", data.context(nodes, [registry.load_benchmark(NAME)], str))
+    assert sentence in site.files["data.html"]
 
 
 def test_no_data_no_section(reported: Path) -> None:
     assert "data.html" not in parsed().links and not (OUT / "data.html").exists()
-    assert data.sections([Node("split", (), (), 0, 0, 0, {})], [registry.load_benchmark(NAME)], str) == []
+    assert data.context([Node("split", (), (), 0, 0, 0, {})], [registry.load_benchmark(NAME)], str) == {}

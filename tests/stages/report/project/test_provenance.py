@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from nightjar import params as params_module
-from nightjar.benchmarks.sections import Paragraph, ReportTable
 from nightjar.core.config import read_yaml
 from nightjar.params.train import Recipe
 from stages.report.project import provenance
 from stages.report.read import systems
 from stages.report.read.facts import Node
-from tests.stages.report.building import NAME
+from tests.stages.report.building import NAME, change_params
 from tests.stages.report.test_stage import parsed, run, text
 
 ROOT = Path(__file__).parents[4]
@@ -115,7 +114,7 @@ def test_systems_are_named_by_their_weights() -> None:
         }  # fmt: skip
     params = params_module.validate(values)
     found = {
-        one["name"]: one["sentence"] for one in systems.sentences(params, [systems.of(params, NAME)], {})
+        one["system"]: one["what it is"] for one in systems.sentences(params, [systems.of(params, NAME)], {})
     }
     assert "fine-tuned by the recipe combined (LoRA, rank 16)" in found["disabled"]
     near = "The label of most of the nearest training questions, by the encoder models/base/sentence_encoder."
@@ -130,12 +129,10 @@ def test_systems_are_named_by_their_weights() -> None:
     ] == [*(False, True, True, False)]
 
 
-def test_another_encoding_is_named_with_its_benchmark() -> None:
-    values = read_yaml(ROOT / "params.yaml")
-    values["predict"][NAME]["encoding"] = "def_pos4"
-    params = params_module.validate(values)
-    told = systems.prompt(params, [systems.of(params, NAME)])
-    assert told.endswith("Predictions for Super-NaturalInstructions use the encoding def_pos4.")
+def test_another_encoding_is_named_with_its_benchmark(project: Path) -> None:
+    change_params(lambda values: values["predict"][NAME].update(encoding="def_pos4"))
+    assert run().returncode == 0
+    assert "Predictions for Super-NaturalInstructions use the encoding def_pos4." in text(PAGE)
 
 
 def test_the_report_stage_depends_on_all_it_shows() -> None:
@@ -158,17 +155,13 @@ def test_machines_and_versions_that_differ_are_told_apart() -> None:
         node("predict@b"),
         node("split", versions={"pyarrow": "24"}),
     ]
-    found = provenance.read(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT).sections[-1].blocks
-    table, without, _, libraries = found
-    assert (
-        isinstance(table, ReportTable) and isinstance(without, Paragraph) and isinstance(libraries, Paragraph)
-    )
-    assert [(row.cells[0], row.cells[3], row.cells[5]) for row in table.rows] == [
+    origin = provenance.read(params_module.load(ROOT / "params.yaml"), nodes, [], ROOT)
+    assert [(row["processor"], row["GPU"], row["stages"]) for row in origin.machines] == [
         ("A (x86_64)", "G", "encode@a, train@a"),
         ("B (x86_64)", "none", "predict@a"),
     ]
-    assert libraries.text == "pyarrow 24, torch 2.10 (predict@a); 2.9 (encode@a, train@a)."
-    assert without.text.endswith(": train@b, predict@b.")
+    assert origin.libraries == ["pyarrow 24", "torch 2.10 (predict@a); 2.9 (encode@a, train@a)"]
+    assert origin.without_machine == ["train@b", "predict@b"]
 
 
 def test_the_page_begins_with_the_source_of_the_data(project: Path) -> None:
