@@ -71,7 +71,6 @@ class Repo:
             out, err = process.communicate(timeout)
         finally:
             process.kill()
-        assert process.returncode is not None
         return subprocess.CompletedProcess([program, *arguments], process.returncode, out, err)
 
     def here(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -79,11 +78,11 @@ class Repo:
         with contextlib.chdir(self.root):
             return captured(main, list(arguments))
 
-    def start(self, *arguments: str) -> forked.Forked:
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
         """`nightjar` in the background, as `nightjar` does."""
         return self._start("nightjar", arguments)
 
-    def _start(self, program: str, arguments: Sequence[str]) -> forked.Forked:
+    def _start(self, program: str, arguments: Sequence[str]) -> subprocess.Popen[str]:
         known = (self.root / paths.SERVER).exists()
         if program == "nightjar" and arguments[0] in RUNS and self.server and not known:
             self.server().serve(self)

@@ -2,10 +2,12 @@
 
     python -P forked.py DESCRIPTOR SET
 
-A rebuild spends most of its processor time on modules of others. Those alone are loaded ahead, one SET of them.
-The
+A rebuild spends most of its processor time on modules of others. Those alone are loaded ahead, one SET of them. The
 project's own modules are loaded by each process for itself, as a user's would. `start` starts `nightjar` or `dvc`.
 `interpreter` is a `python` that has stages, launchers and DVC forked, and executes the interpreter for all else.
+
+The forkserver of multiprocessing does not suffice: it forks only for the process that started it and for children of
+multiprocessing, and so neither for the shell in which DVC starts `python -m stages.train` nor for several workers.
 
 All workers of the tests share the process with each set. It listens at an abstract address: the worker that could bind
 it starts the process, which ends with the last worker that uses it.
@@ -34,7 +36,7 @@ import types
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 # What takes time to load, with all that it loads itself: for rebuilds and DVC, and for stages with a model.
 SETS = {
@@ -91,7 +93,7 @@ CASE = """{words}) exec {python} -ISs {client} {address} "$0" "$@" ;;"""
 CLIENT = """
 import json, os, signal, socket, struct, sys
 address, python, *words = sys.argv[1:]
-order = dict(words=words, cwd=os.getcwd(), env=dict(os.environ), python=python, held=True)
+order = dict(words=words, cwd=os.getcwd(), env=dict(os.environ), python=python)
 descriptors = [0, 1, 2]
 if words[0] == "-P":
     descriptors.append(int(words[2]))
@@ -111,63 +113,6 @@ if code < 0:
 os._exit(code)
 """
 _NUMBER = struct.Struct("i")
-
-
-class Forked:
-    """A forked process: what the tests use of subprocess.Popen."""
-
-    def __init__(self, pid: int, status: socket.socket, stdout: IO[str], stderr: IO[str]) -> None:
-        self.pid, self.stdout, self.stderr = pid, stdout, stderr
-        self.returncode: int | None = None
-        self._status = status
-        self._lock = threading.Lock()
-
-    def poll(self) -> int | None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.wait(0)
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        with self._lock:
-            if self.returncode is None:
-                with selectors.DefaultSelector() as selector:
-                    selector.register(self._status, selectors.EVENT_READ)
-                    if not selector.select(timeout):
-                        raise subprocess.TimeoutExpired(f"forked process {self.pid}", timeout or 0.0)
-                told = self._status.recv(_NUMBER.size)
-                assert told, "the process that forks is gone"
-                (self.returncode,) = _NUMBER.unpack(told)
-                self._status.close()
-            return self.returncode
-
-    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """Read both outputs to their ends. Raises subprocess.TimeoutExpired; nothing can be read afterwards then."""
-        read = {}
-        threads = []
-        for name, stream in (("out", self.stdout), ("err", self.stderr)):
-
-            def drain(name: str = name, stream: IO[str] = stream) -> None:
-                read[name] = stream.read()
-                stream.close()
-
-            threads.append(threading.Thread(target=drain, daemon=True))
-            threads[-1].start()
-        self.wait(timeout)
-        for thread in threads:
-            thread.join(timeout)
-            if thread.is_alive():  # something that it left behind holds its output
-                raise subprocess.TimeoutExpired(f"output of forked process {self.pid}", timeout or 0.0)
-        return read["out"], read["err"]
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
 
 
 class _Forker:
@@ -213,19 +158,6 @@ class _Forker:
                 start_new_session=True,
             )
 
-    def fork(self, order: Mapping[str, object]) -> Forked:
-        ends = [os.pipe() for _ in range(2)]
-        status = self.connect()
-        with open(os.devnull) as nothing:
-            given = [nothing.fileno(), *(write for _, write in ends)]
-            socket.send_fds(status, [json.dumps(order).encode()], given)
-        for _, write in ends:
-            os.close(write)
-        out, err = (os.fdopen(read, encoding="utf-8") for read, _ in ends)
-        number = status.recv(_NUMBER.size)
-        assert number, "the process that forks is gone"
-        return Forked(_NUMBER.unpack(number)[0], status, out, err)
-
 
 @cache
 def _forker(kind: str) -> _Forker:
@@ -235,6 +167,13 @@ def _forker(kind: str) -> _Forker:
 @cache
 def _scripts() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
+
+
+@cache
+def _client() -> Path:
+    path = Path(_scripts().name, "client.py")
+    path.write_text(CLIENT, encoding="utf-8")
+    return path
 
 
 @cache
@@ -249,14 +188,11 @@ def interpreter() -> str:
     return _script("python", ["torch", "dvc"])
 
 
-def _script(name: str, kinds: Sequence[str]) -> str:
-    folder = Path(_scripts().name)
-    path, client = folder / name, folder / "client.py"
-    client.write_text(CLIENT, encoding="utf-8")
-    python = shlex.quote(sys.executable)
+def _script(name: str, sets: Sequence[str]) -> str:
+    path, python = Path(_scripts().name, name), shlex.quote(sys.executable)
     cases = [
-        CASE.format(words=FORKED[kind], python=python, client=client, address=_forker(kind).address)
-        for kind in kinds
+        CASE.format(words=FORKED[modules], python=python, client=_client(), address=_forker(modules).address)
+        for modules in sets
     ]
     path.write_text(SCRIPT.format(cases="\n".join(cases), python=python), encoding="utf-8")
     path.chmod(0o755)
@@ -264,22 +200,24 @@ def _script(name: str, kinds: Sequence[str]) -> str:
 
 
 def start(
-    program: str,
-    arguments: Sequence[str],
-    cwd: Path,
-    env: Mapping[str, str],
-    python: str = "",
-) -> Forked:
-    """`nightjar` or `dvc` with these arguments, in a session of its own. `nightjar` starts processes with `python`, by
-    default one that forks those of DVC.
+    program: str, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], python: str = ""
+) -> subprocess.Popen[str]:
+    """Start `nightjar` or `dvc` with these arguments, in a session of its own.
+
+    `nightjar` starts processes with `python`, by default one that forks those of DVC.
     """
-    order = {
-        "words": ["-m", "dvc", *arguments] if program == "dvc" else [program, *arguments],
-        "cwd": str(cwd),
-        "env": dict(env),
-        "python": python or _dvc_python(),
-    }
-    return _forker("dvc").fork(order)
+    words = ["-m", "dvc"] if program == "dvc" else [program]
+    address = _forker("dvc").address
+    return subprocess.Popen(
+        [sys.executable, "-ISs", _client(), address, python or _dvc_python(), *words, *arguments],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
 
 
 def _serve(orders: socket.socket) -> tuple[dict[str, Any], socket.socket] | None:
@@ -365,7 +303,10 @@ def _run(order: dict[str, Any]) -> int:
             sys.modules["__main__"] = types.ModuleType("__main__")
             exec(compile(words[1], "<string>", "exec"), sys.modules["__main__"].__dict__)
         else:
-            _nightjar(order)
+            sys.argv = words
+            from pipelines.cli import main
+
+            main()
     except SystemExit as ended:
         if isinstance(ended.code, str):
             print(ended.code, file=sys.stderr)
@@ -374,13 +315,6 @@ def _run(order: dict[str, Any]) -> int:
         traceback.print_exc()
         return 1
     return 0
-
-
-def _nightjar(order: dict[str, Any]) -> None:
-    sys.argv = order["words"]
-    from pipelines.cli import main
-
-    main()
 
 
 def _main() -> None:
@@ -392,10 +326,10 @@ def _main() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests themselves were started by nohup
     gc.collect()
     gc.freeze()  # a child that looked for garbage in all this would copy it
-    found = _serve(orders)
-    if found is None:
+    request = _serve(orders)
+    if request is None:
         return
-    order, starter = found
+    order, client = request
     status = [1]
 
     def end() -> None:
@@ -405,10 +339,7 @@ def _main() -> None:
         os._exit(status[0])
 
     atexit.register(end)  # after all that the process itself registers
-    if order.get("held"):
-        threading.Thread(target=_die_with, args=[starter], daemon=True).start()
-    else:
-        starter.close()
+    threading.Thread(target=_die_with, args=[client], daemon=True).start()
     status[0] = _run(order)
 
 

@@ -309,13 +309,14 @@ def test_started_twice_then_killed_and_started_again(project: Repo, tmp_path: Pa
     orphan = wait_for(running, 300, "the stage")
     second = project.nightjar("nightly")
     assert second.returncode == 2
-    assert re.fullmatch(
-        rf"nightjar: \.nightjar/nightly\.lock: a nightly is running \(process {first.pid}, since \S+\); .*\n",
+    holder = re.fullmatch(
+        r"nightjar: \.nightjar/nightly\.lock: a nightly is running \(process (\d+), since \S+\); .*\n",
         second.stderr,
     )
+    assert holder and lives(int(holder[1])), second.stderr
     first.kill()
     first.communicate()
-    wait_for(lambda: not lives(orphan), 10)
+    wait_for(lambda: not lives(orphan) and not lives(int(holder[1])), 10)
     assert (project.root / ".nightjar/nightly").exists()
     slow.unlink()
     done = project.nightjar("nightly", "--json", timeout=300)

@@ -193,10 +193,11 @@ def test_started_twice_then_stopped(repo: Repo) -> None:
     pid = stage_pid(repo)
     second = repo.nightjar("rebuild")
     assert second.returncode == 2
-    assert re.fullmatch(
-        rf"nightjar: \.nightjar/rebuild\.lock: a rebuild is running \(process {first.pid}, since \S+\); .*\n",
+    holder = re.fullmatch(
+        r"nightjar: \.nightjar/rebuild\.lock: a rebuild is running \(process (\d+), since \S+\); .*\n",
         second.stderr,
     )
+    assert holder and lives(int(holder[1])), second.stderr
     began = time.monotonic()
     first.send_signal(signal.SIGINT)
     out, err = first.communicate(timeout=20)
@@ -204,7 +205,7 @@ def test_started_twice_then_stopped(repo: Repo) -> None:
     assert first.returncode == 130
     assert said(err) == "nightjar: rebuild: 2 stopped; ended while running: a\n"
     assert "Traceback" not in out
-    assert not lives(pid)
+    assert not lives(pid) and not lives(int(holder[1]))
     assert not (repo.root / "a.out").exists()
 
 
