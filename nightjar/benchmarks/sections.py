@@ -1,11 +1,11 @@
-"""Sections that a benchmark adds to its page of the report: texts, tables and plots as data, which the report draws."""
+"""Sections that a benchmark adds to its page of the report: templates over rows and plots, which the report draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Value:
     """A number of a metric in its unit, with the interval below it; without one, the mark of too few of `n` instances.
 
-    `n` is 0 where no interval is meant. `signed`: a difference. `bold`: significantly the best, or a significant
-    difference. `heat`: the share, from 0 to 1, of the colour behind the number; None for none.
+    `n` is 0 where no interval is meant. `bold`: significantly the best. `heat`: the share, from 0 to 1, of the colour
+    behind the number; None for none.
     """
 
     metric: Metric
@@ -30,7 +30,6 @@ class Value:
     low: float | None = None
     high: float | None = None
     n: int = 0
-    signed: bool = False
     bold: bool = False
     heat: float | None = None
 
@@ -89,15 +88,6 @@ class ReportTable(NamedTuple):
     columns: Sequence[ReportColumn]
     rows: Sequence[TableRow]
     caption: str = ""
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph, in which `code` and **bold** text may stand; `note`: in small letters. `items` follow as a list."""
-
-    text: str
-    note: bool = False
-    items: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -164,40 +154,17 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Gains:
-    """A plot with a panel for each system, in it a bar for each task; rows of contracts.IMPROVEMENTS by system."""
-
-    name: str
-    metric: Metric
-    systems: Mapping[str, Sequence[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Blocks that are shown on demand, or from the beginning if they are `open`."""
-
-    title: str
-    blocks: Sequence[Block]
-    open: bool = False
-
-
-@runtime_checkable
-class Drawn(Protocol):
-    """A plot, drawn as panels and as files by name: for pages that are not of a benchmark."""
-
-    def draw(self) -> tuple[list[str], dict[str, str]]: ...
-
-
-Block = Paragraph | ReportTable | Intervals | Points | Gains | Fold | Drawn
-
-
-@dataclass(frozen=True)
 class Section:
-    """A section: `id` names it in links."""
+    """A section of a page: a Jinja template, its text or its file, with its values; `id` names it in links.
+
+    A template has `table(columns, rows, caption)`, `figure(plot)`, and the columns `texts`, `numbered` and `words`.
+    Every value is escaped.
+    """
 
     id: str
     title: str
-    blocks: Sequence[Block]
+    template: str | Path
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -184,9 +184,11 @@ def _cell(column: Column, system: str, pages: Mapping[tuple[str, str], str]) -> 
     if system == column.reference:
         words = "the others' differences are from this one"
     elif paired:
-        texts = differences.texts({"system": system, "baseline": column.reference, **paired}, metric)
+        texts = differences.texts(paired, metric)
         verdict = "significant" if paired["significant"] else "not significant"
-        words = f"{texts['value']} {texts['interval']} from {column.reference}, p {texts['p']}, {verdict}"
+        words = (
+            f"{texts['difference']} {texts['interval']} from {column.reference}, p {texts['p']}, {verdict}"
+        )
         sign = _sign(column, system).replace("-", "−")
     return {
         "value": numbers.value(metric, lane.value),

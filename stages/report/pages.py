@@ -8,7 +8,6 @@ from typing import Any
 
 from nightjar.benchmarks import registry
 from nightjar.params import Params
-from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import leaderboard
 from stages.report.benchmark import instances
 from stages.report.benchmark import page as benchmark
@@ -63,7 +62,6 @@ def build(
     site = Site(menus, named)
     columns = leaderboard.columns_of(benchmarks)
     unscored = [benchmark_page.unscored for benchmark_page in benchmarks if benchmark_page.unscored]
-    shared: dict[str, Any] = {"confidence": f"{100 * CONFIDENCE:g}%"}
     missing = [
         {"title": registry.load_benchmark(name).title, "tasks": tasks}
         for name, tasks in (left_out or {}).items()
@@ -84,8 +82,8 @@ def build(
         named_here = _named(origin, benchmark_page.systems.roles, card.title)
         context = benchmark.context(benchmark_page, number, params)
         about["opposites"] += [(card, sentence) for sentence in context["opposites"]]
-        _benchmark(site, benchmark_page, context, {**shared, "named": named_here})
-    site.page("index.html", "Nightjar report", {**shared, **about})
+        _benchmark(site, benchmark_page, context | {"named": named_here})
+    site.page("index.html", "Nightjar report", about)
     for file, title, values in run_pages:
         site.page(file, title, values)
     site.add(
@@ -103,17 +101,14 @@ def _named(origin: provenance.Origin, roles: Mapping[str, str], title: str = "")
     }
 
 
-def _benchmark(
-    site: Site, benchmark_page: BenchmarkPage, context: Mapping[str, Any], shared: Mapping[str, Any]
-) -> None:
+def _benchmark(site: Site, benchmark_page: BenchmarkPage, context: Mapping[str, Any]) -> None:
     """The page of a benchmark, and the explorer of its instances."""
     card = benchmark_page.systems.card
-    page_context = {**shared, "one": context}
-    site.page(f"{card.name}.html", card.title, page_context, "benchmark.html.j2")
+    site.page(f"{card.name}.html", card.title, context, "benchmark.html.j2")
     site.add({f"scores-{card.name}.csv": benchmark_page.results.csv()})
     explorer = instances.context(benchmark_page.evaluated)
     site.page(instances.file(card), f"{card.title}: instances", explorer, "instances.html.j2")
-    site.add(instances.files(benchmark_page.evaluated, shared["named"]))
+    site.add(instances.files(benchmark_page.evaluated, context["named"]))
 
 
 def _instance_pages(benchmarks: Sequence[BenchmarkPage]) -> dict[tuple[str, str], str]:

@@ -13,27 +13,31 @@ from markupsafe import Markup, escape
 
 from nightjar.benchmarks.sections import (
     Cell,
-    Gains,
     Intervals,
     Noted,
     Points,
     ReportColumn,
     ReportRow,
     ReportTable,
+    Section,
     TableRow,
     Value,
     numbered,
     texts,
     words,
 )
-from nightjar.core.display import printable
+from nightjar.core.display import number, printable
 from nightjar.core.errors import NightjarError
+from nightjar.core.plugins import calling
+from nightjar.statistics.bootstrap import CONFIDENCE
 from stages.report import numbers
 from stages.report.plots import kinds
 from stages.report.plots.spec import ROLES, Plot
 from stages.report.read.systems import MEANINGS
 
 TEMPLATES, ASSETS = (Path(__file__).parent / name for name in ("templates", "assets"))
+# What the template of a benchmark's own section may use.
+_MACROS = '{% from "macros.html.j2" import figure, table with context %}'
 # A title with its pages: (file, title).
 Menu = tuple[str, Sequence[tuple[str, str]]]
 
@@ -58,14 +62,20 @@ class Site:
         page_context = self._shared | {**context, "page": file, "title": title}
         roles = {name: it["role"] for name, it in page_context["named"].items()}
 
-        def drawn(block: Plot | Intervals | Gains | Points) -> tuple[Plot, list[str]]:
+        def drawn(block: Plot | Intervals | Points) -> tuple[Plot, list[str]]:
             plot = block if isinstance(block, Plot) else kinds.of(block, roles)
             panels, files = plot.draw()
             self.add(files)
             return plot, panels
 
+        shared = {"named": page_context["named"], "drawn": drawn}
+
+        def rendered(section: Section) -> Markup:
+            return render_section(section, title, shared)
+
+        page_context |= {"drawn": drawn, "rendered": rendered}
         page_template = environment().get_template(template or f"{file}.j2")
-        self.add({file: page_template.render(page_context | {"drawn": drawn})})
+        self.add({file: page_template.render(page_context)})
 
     def add(self, files: Mapping[str, str]) -> None:
         """Add files. Raises NightjarError if the report has one of that name."""
@@ -73,6 +83,18 @@ class Site:
             if name in self.files:
                 raise NightjarError("two files of the report have this name", name, "rename the benchmark")
         self.files |= files
+
+
+def render_section(section: Section, owner: str, shared: Mapping[str, Any]) -> Markup:
+    """The section of a benchmark, its `owner`; `shared` are the values that the macros need.
+
+    Raises NightjarError for whatever its template raises.
+    """
+    with calling(owner, f"its report section {section.id} fails"):
+        template = section.template
+        text = template if isinstance(template, str) else template.read_text(encoding="utf-8")
+        rendered = environment().from_string(_MACROS + text).render({**section.values, **shared})
+    return Markup(rendered)  # noqa: S704 - the template escapes
 
 
 def marked(value: Any) -> Any:
@@ -112,14 +134,15 @@ def environment() -> Environment:
     )
     jinja.globals |= {"ROLES": ROLES, "GLYPHS": dict(ROLES.values())}
     jinja.globals |= {"texts": texts, "numbered": numbered, "words": words}
+    jinja.globals["CONFIDENCE"] = f"{CONFIDENCE:.0%}"
     jinja.filters |= {
+        "number": number,
         "count": numbers.count,
         "counted": numbers.counted,
         "cell": cell,
         "row": row,
         "prose": prose,
     }
-    jinja.tests["of"] = lambda it, name: type(it).__name__ == name
     return jinja
 
 
@@ -162,12 +185,10 @@ def cell(value: Cell) -> dict[str, Any]:
         return {"text": value.text, "note": value.note, "bold": False, "heat": None}
     if not isinstance(value, Value):
         return {"text": _plain(value), "note": "", "bold": False, "heat": None}
-    write_value, interval = (
-        (numbers.signed, numbers.signed_interval) if value.signed else (numbers.value, numbers.interval)
-    )
-    note = interval(value.metric, value.low, value.high, value.n) if value.n or value.low is not None else ""
+    has_note = value.n or value.low is not None
+    note = numbers.interval(value.metric, value.low, value.high, value.n) if has_note else ""
     heat = None if value.heat is None else round(100 * value.heat)
-    return {"text": write_value(value.metric, value.value), "note": note, "bold": value.bold, "heat": heat}
+    return {"text": numbers.value(value.metric, value.value), "note": note, "bold": value.bold, "heat": heat}
 
 
 def _plain(value: str | int | None) -> str:

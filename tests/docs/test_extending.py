@@ -15,10 +15,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.sections import Section
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.params import profile_values
 from pipelines.cli import main
+from stages.report.site import render_section
 from tests.conftest import ROOT
 from tests.in_process import captured, run_stage
 
@@ -56,6 +58,13 @@ def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (packages,) = target.glob("lib/python*/site-packages")
     (target / "sitecustomize.py").write_text(f"import site; site.addsitedir({str(packages)!r})\n")
     return target
+
+
+def test_the_section_of_the_guide_is_rendered() -> None:
+    (template,) = re.findall(r'^TEMPLATE = """\n(.*?)"""', GUIDE, re.DOTALL | re.MULTILINE)
+    section = Section("answered", "Answers", template, {"rows": [("untuned", 1200)]})
+    html = render_section(section, "capitals", {"named": {}})
+    assert "<p>Answers of every system.</p>" in html and '<td class="num">1,200</td>' in html
 
 
 @pytest.fixture()

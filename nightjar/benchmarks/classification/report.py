@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,26 +15,25 @@ import numpy as np
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.sections import (
-    Block,
     Cell,
     Evaluated,
-    Fold,
-    Paragraph,
     PlotAxis,
     PlotPoint,
     Points,
-    ReportColumn,
     ReportRow,
     ReportTable,
     Section,
+    TableRow,
     cut,
     initial,
+    numbered,
+    texts,
+    words,
 )
 from nightjar.core import contracts, paths, tables
-from nightjar.core.display import counted_as, number
+from nightjar.core.display import number
 from nightjar.search.rankings import Passages, read_rankings
 from nightjar.statistics import Bootstrap, percent, too_few
-from nightjar.statistics.bootstrap import CONFIDENCE
 
 if TYPE_CHECKING:
     from nightjar.search.rankings import Passages, Ranking
@@ -111,41 +111,24 @@ def sections(evaluated: Evaluated) -> list[Section]:
 
 def consistency(card: Benchmark, retrieval: Ranked) -> Section:
     """Label consistency (Guo et al. 2023): the shares of passages, and right answers by them."""
-    blocks: list[Block] = [
-        Paragraph(
-            "A passage is consistent if a reader that was trained without passages gives it the label of the question. "
-            f"The table has the mean share in percent of consistent passages among the first {retrieval.depth} of a "
-            f"ranking. Rows in italics are published (Guo et al. 2023), by reranker; all their models are larger."
-        ),
-        shares(card, retrieval),
-    ]
     lines = [
         (system, stage, points(retrieval, stage, system))
         for stage, systems in retrieval.readers.items()
         for system in systems
     ]
-    rows = [
-        ReportRow(
-            (system, STAGES[stage][1], f"{100 * it.share:.0f}", f"{it.n:,}", number(it.right, 1), it.interval)
-        )
-        for system, stage, system_points in lines
-        for it in system_points
-    ]
-    if rows:
-        head = ReportColumn("system", "text"), ReportColumn("passages", "text")
-        titles = ("consistent (%)", "n", "right (%)", "interval")
-        blocks += [
-            Paragraph(
-                "Questions of all tasks by the share of consistent passages that a system read: how many were answered "
-                f"right. Lines are {CONFIDENCE:.0%} intervals over the questions, where there are enough."
-            ),
-            _plot(card, [(system, system_points) for system, _, system_points in lines]),
-            Fold(
-                f"The same as a table ({counted_as(len(rows), 'row')})",
-                [ReportTable((*head, *map(ReportColumn, titles)), rows)],
-            ),
-        ]
-    return Section("consistency", "Label consistency", blocks)
+    values = {
+        "depth": retrieval.depth,
+        "shares": shares(card, retrieval),
+        "plot": _plot(card, [(system, system_points) for system, _, system_points in lines]),
+        "rows": [
+            (system, STAGES[stage][1], f"{100 * it.share:.0f}", it.n, number(it.right, 1), it.interval)
+            for system, stage, system_points in lines
+            for it in system_points
+        ],
+    }
+    return Section(
+        "consistency", "Label consistency", Path(__file__).with_name("consistency.html.j2"), values
+    )
 
 
 @dataclass(frozen=True)
@@ -199,7 +182,7 @@ def shares(card: Benchmark, retrieval: Ranked) -> ReportTable:
     def cell(value: float | None) -> str | None:
         return None if value is None else number(value, 1)
 
-    rows = [
+    rows: list[TableRow] = [
         ReportRow((f"reranked by {model}", *(cell(values.get(task)) for task in tasks)), published=True)
         for model, values in card.papers.numbers.get("consistency", {}).items()
     ]
@@ -207,13 +190,11 @@ def shares(card: Benchmark, retrieval: Ranked) -> ReportTable:
         means = (
             100 * sum(values) / len(values) if (values := by.get((stage, task))) else None for task in tasks
         )
-        rows.append(ReportRow((title, *map(cell, means))))
+        rows.append((title, *map(cell, means)))
     counts = (len(by.get(("retrieve", task), by.get(("rerank", task), []))) for task in tasks)
-    columns = [
-        ReportColumn(f"{initial(card.track_title(task))}, n = {n:,}")
-        for task, n in zip(tasks, counts, strict=True)
-    ]
-    return ReportTable((ReportColumn("ranking", "text"), *columns), rows)
+    titles = (initial(card.track_title(task)) for task in tasks)
+    heads = (f"{title}, n = {n:,}" for title, n in zip(titles, counts, strict=True))
+    return ReportTable(texts("ranking") + numbered(*heads), rows)
 
 
 def _plot(card: Benchmark, lines: Sequence[tuple[str, Sequence[Share]]]) -> Points:
@@ -253,22 +234,19 @@ def cases(evaluated: Evaluated, retrieval: Ranked) -> Section:
     by_key = {one.key: one for one in evaluated.questions}
     listed = list(evaluated.card.tracks)
     tasks = sorted(chosen, key=lambda task: (listed.index(task) if task in listed else len(listed), task))
-    blocks: list[Block] = [
-        Paragraph(
-            f"Test questions with the first {PASSAGES} passages of the first stage and of the reranking. Of each task "
-            "a question comes first that reranking turns from wrong to right, then one that it turns from right to "
-            "wrong; the seed decides between equal ones. A passage with ✓ has the label of the question, one with ✗ "
-            "another, by a reader that was trained without passages; passages further down have no label. "
-            "`nightjar trace ID` shows the same for any question, with the sources."
-        )
-    ]
-    for task in tasks:
-        case_tables = [case(evaluated.card, retrieval, by_key[key], systems) for key in chosen[task]]
-        title = initial(evaluated.card.task(task).title or task)
-        blocks.append(
-            Fold(f"{title} ({counted_as(len(case_tables), 'question')})", case_tables, open=task == tasks[0])
-        )
-    return Section("cases", "Passages before and after reranking", blocks)
+    values = {
+        "passages": PASSAGES,
+        "tasks": [
+            (
+                initial(evaluated.card.task(task).title or task),
+                [case(evaluated.card, retrieval, by_key[key], systems) for key in chosen[task]],
+            )
+            for task in tasks
+        ],
+    }
+    return Section(
+        "cases", "Passages before and after reranking", Path(__file__).with_name("cases.html.j2"), values
+    )
 
 
 def compared(retrieval: Ranked) -> list[str]:
@@ -333,18 +311,15 @@ def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequen
         number: f"{rank}" for rank, number in enumerate(retrieval.rankings["retrieve"][key][0].tolist(), 1)
     }
     sides = [_passages(retrieval, stage, key, gold, labelled.get(stage)) for stage in STAGES]
-    rows = []
+    rows: list[TableRow] = []
     for rank, (first, second) in enumerate(zip_longest(*sides), 1):
         first_cells = (None, None, None) if first is None else first[1:]
         second_cells = (None,) * 4 if second is None else (second[1], before.get(second[0]), *second[2:])
-        rows.append(ReportRow((f"{rank}", *first_cells, *second_cells)))
-    side = ReportColumn("score"), ReportColumn("label", "text")
-    columns = (ReportColumn("rank"), ReportColumn("first stage", "words"), *side)
-    return ReportTable(
-        (*columns, ReportColumn("reranked", "words"), ReportColumn("rank before"), *side),
-        rows,
-        "\n".join(lines),
-    )
+        rows.append((rank, *first_cells, *second_cells))
+    side = numbered("score") + texts("label")
+    first_columns = numbered("rank") + words("first stage") + side
+    columns = first_columns + words("reranked") + numbered("rank before") + side
+    return ReportTable(columns, rows, "\n".join(lines))
 
 
 def _passages(

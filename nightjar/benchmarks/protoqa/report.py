@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from nightjar.benchmarks.aggregate import interval
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.benchmarks.sections import (
-    Evaluated,
-    Paragraph,
-    ReportColumn,
-    ReportRow,
-    ReportTable,
-    Section,
-    Value,
-)
+from nightjar.benchmarks.sections import Evaluated, Section, Value
 from nightjar.statistics import Bootstrap, estimate
-from nightjar.statistics.bootstrap import CONFIDENCE
 from nightjar.statistics.metric import Metric
 
 Keys = frozenset[tuple[str, str]]
@@ -41,37 +33,24 @@ def labelled_questions(meanings: Mapping[str, str], evaluated: Evaluated) -> lis
     }
     every = frozenset(of)
     groups: list[tuple[str, Keys]] = [("all questions", every)]
-    items = []
+    labels = []
     for name, meaning in meanings.items():
-        having = frozenset(key for key, labels in of.items() if name in labels)
+        having = frozenset(key for key, names in of.items() if name in names)
         groups += [(name, having), (f"not {name}", every - having)]
-        items.append(f"**{name}**, {len(having):,} of {len(every):,} questions: {meaning}")
-    groups.append(("without any label", frozenset(key for key, labels in of.items() if not labels)))
-    heading = f"{metric.title} (%)" if metric.scale == 100 else metric.title
-    section = Section(
-        "labels",
-        "Labelled questions",
-        (
-            Paragraph(
-                "Questions are labelled by rules. No question is left out because of a label.", items=items
-            ),
-            ReportTable(
-                (
-                    ReportColumn("questions", "text"),
-                    ReportColumn("n"),
-                    *(ReportColumn(one.system) for one in evaluated.scores),
-                ),
-                [
-                    ReportRow(
-                        (title, f"{len(keys):,}", *(_cell(one, metric, keys) for one in evaluated.scores))
-                    )
-                    for title, keys in groups
-                ],
-                f"{heading}, with {CONFIDENCE:.0%} intervals over the questions",
-            ),
-        ),
-    )
-    return [section]
+        labels.append((name, meaning, len(having)))
+    groups.append(("without any label", frozenset(key for key, names in of.items() if not names)))
+    values = {
+        "labels": labels,
+        "total": len(every),
+        "systems": [one.system for one in evaluated.scores],
+        "rows": [
+            [title, len(keys), *(_cell(one, metric, keys) for one in evaluated.scores)]
+            for title, keys in groups
+        ],
+        "metric": f"{metric.title} (%)" if metric.scale == 100 else metric.title,
+    }
+    template = Path(__file__).with_name("labels.html.j2")
+    return [Section("labels", "Labelled questions", template, values)]
 
 
 def _cell(system_scores: SystemScores, metric: Metric, keys: Keys) -> Value | None:

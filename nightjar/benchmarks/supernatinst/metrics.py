@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from nightjar.benchmarks.aggregate import by_track, category_name
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.benchmarks.sections import Evaluated, Paragraph, PlotAxis, PlotPoint, Points, Section, initial
-from nightjar.core.display import number
-from nightjar.statistics.bootstrap import CONFIDENCE, Bootstrap, percent
+from nightjar.statistics.bootstrap import Bootstrap, percent
 from nightjar.statistics.statistic import Floats
 from nightjar.text import rouge
 
@@ -140,56 +138,3 @@ def _interval(
         return None
     low, high = bootstrap.ends((rouge_means * accuracy_means).sum(axis=0)[usable] / scale[usable])
     return round(low, DECIMALS), round(high, DECIMALS)
-
-
-def sections(evaluated: Evaluated) -> list[Section]:
-    """The correlation in the report: r of each track beside the published one, and the points; none without points."""
-    entries = [entry for entry in evaluated.facts.get("correlation", ()) if entry["of"]]
-    if not entries:
-        return []
-    y, x = (evaluated.card.metric(name) for name in _BOTH)
-    systems: dict[str, list[PlotPoint]] = {}
-    rows = [
-        [point[name] for name in ("system", "category", x.name, y.name)]
-        for entry in entries
-        for point in entry["of"]
-    ]
-    for system, category, across, upwards in rows:
-        title = f"{system}, {category}: {number(across, 1)}, {number(upwards, 1)}"
-        systems.setdefault(system, []).append(PlotPoint(across, upwards, title))
-    published = evaluated.facts.get("correlation_published")
-    text = f" Published: Pearson's r = {number(published, 3)}." if published is not None else ""
-    section = Section(
-        "correlation",
-        f"Does {y.title} agree with {x.title}?",
-        (
-            Paragraph(
-                f"Over the categories whose published metric is {x.title}: each point is a system on a category, with "
-                f"its {y.title} against its {x.title}.{text}",
-                items=[
-                    f"{initial(evaluated.card.track_title(one['track']))}: {_sentence(one)}"
-                    for one in entries
-                ],
-            ),
-            Points(
-                f"correlation-{evaluated.card.name}",
-                f"{y.title} against {x.title}",
-                PlotAxis(x.title, *x.range),
-                PlotAxis(y.title, *y.range),
-                systems,
-                ("system", "category", x.name, y.name),
-                rows,
-            ),
-        ),
-    )
-    return [section]
-
-
-def _sentence(entry: Mapping[str, Any]) -> str:
-    if entry["r"] is None:
-        return f"not enough points ({entry['points']})"
-    text = f"r = {number(entry['r'], 3)} over {entry['points']} points"
-    if entry["low"] is None:
-        return f"{text}, too few points for an interval"
-    ends = f"[{number(entry['low'], 3)}, {number(entry['high'], 3)}]"
-    return f"{text}, {CONFIDENCE:.0%} interval over instances {ends}"

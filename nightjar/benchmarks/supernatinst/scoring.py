@@ -11,8 +11,9 @@ from nightjar.benchmarks.papers import read
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.scores import SystemScores
 from nightjar.benchmarks.sections import Evaluated, Section
-from nightjar.benchmarks.supernatinst.metrics import category_metric, evaluation_facts, score, sections
+from nightjar.benchmarks.supernatinst.metrics import category_metric, evaluation_facts, score
 from nightjar.benchmarks.supernatinst.questions import SuperNatInstQuestions
+from nightjar.benchmarks.supernatinst.report import sections
 from nightjar.statistics.bootstrap import Bootstrap
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import fmean
 
 from nightjar.benchmarks.question import Question
@@ -13,11 +14,9 @@ from nightjar.benchmarks.sections import (
     Interval,
     Intervals,
     Noted,
-    Paragraph,
-    ReportColumn,
     ReportRow,
-    ReportTable,
     Section,
+    TableRow,
     Value,
     initial,
 )
@@ -33,7 +32,9 @@ def sections(evaluated: Evaluated) -> list[Section]:
     prompts = _prompts(evaluated)
     scores = {one.system: one for one in evaluated.scores}
     card = evaluated.card
-    lengths, forms, drawn = [], [], []
+    lengths: list[TableRow] = []
+    forms: list[TableRow] = []
+    drawn = []
     for track in evaluated.tracks:
         rows = evaluated.of_track(track)
         if not any(metric == ASKED for metric, _ in rows):
@@ -59,36 +60,15 @@ def sections(evaluated: Evaluated) -> list[Section]:
                     cells[name] = Value(card.metric(name), row["value"], row["low"], row["high"])
             trimmed = prompts.get((system, track), ["–"] * 5)
             words = _words(scores[system], track, card.metric(LENGTH).parts)
-            lengths.append(ReportRow((system, count, *trimmed, *words, cells.get(LENGTH))))
-            forms.append(
-                ReportRow((system, count, *(cells.get(name) for name in (ASKED, main.name, FORGIVING))))
-            )
+            lengths.append((system, count, *trimmed, *words, cells.get(LENGTH)))
+            forms.append((system, count, *(cells.get(name) for name in (ASKED, main.name, FORGIVING))))
     if not drawn:
         return []
     length = card.metric(LENGTH).title
-    head = [ReportColumn("system", "text"), ReportColumn("n")]
-    titles = ("prompt tokens, mean", "most", "trimmed", "words cut (%), mean", "most")
-    of_words = ("words of answers", "of references", "percent")
-    section = Section(
-        "forms",
-        "Lengths and form",
-        (
-            Paragraph(
-                "Prompts that have too many tokens are trimmed: the words cut are in percent of the whole prompt's, "
-                "over the trimmed prompts alone. Answers of baselines, and of a file, have no prompt. Answers are "
-                "compared with the mean length of the references."
-            ),
-            ReportTable((*head, *map(ReportColumn, (*titles, *of_words))), lengths, "Lengths"),
-            Paragraph(f"{length}:", note=True),
-            Intervals(f"lengths-{card.name}", f"{length}, {card.title}", drawn),
-            ReportTable(
-                (*head, *map(ReportColumn, ("in the form (%)", "score", "forgiving"))),
-                forms,
-                "Form: how many answers have the form asked for, and the score beside one that forgives another form",
-            ),
-        ),
-    )
-    return [section]
+    plot = Intervals(f"lengths-{card.name}", f"{length}, {card.title}", drawn)
+    values = {"lengths": lengths, "length": length, "plot": plot, "forms": forms}
+    template = Path(__file__).with_name("forms.html.j2")
+    return [Section("forms", "Lengths and form", template, values)]
 
 
 def _prompts(evaluated: Evaluated) -> dict[tuple[str, str], list[str]]:

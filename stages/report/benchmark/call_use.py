@@ -10,20 +10,8 @@ from typing import Any
 from nightjar.benchmarks.aggregate import ByCall, called, split_by_call
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.scores import SystemScores
-from nightjar.benchmarks.sections import (
-    Block,
-    Cell,
-    Fold,
-    Paragraph,
-    ReportColumn,
-    ReportRow,
-    ReportTable,
-    Section,
-    Value,
-    initial,
-)
+from nightjar.benchmarks.sections import Cell, Value, initial
 from nightjar.core import contracts, tables
-from nightjar.core.display import counted_as
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.read.benchmark_results import Rows
@@ -91,61 +79,43 @@ def cells(line: ByCall) -> list[Cell]:
     return [*values(line.metric, line.everything, line.with_call, line.without_call), f"{line.share:.1f}"]
 
 
-def section(
+def context(
     card: Benchmark, answers: Answers, may_call: Mapping[str, bool], lines: Sequence[ByCall]
-) -> Section:
-    """A row a system with its counts, and the scores by call.
+) -> dict[str, Any]:
+    """Return a row a system with its counts, and the scores by call.
 
     `may_call` says of each system whether its decoding calls tools.
     """
-    counts = [_counts(answers, system) for system in answers.called]
-    total = sum(of["calls"] for of in counts)
-    blocks: list[Block] = []
-    if not total:
-        blocks.append(Paragraph("No system called a tool."))
-    elif not any(of["with_result"] for of in counts):
-        blocks.append(Paragraph("No call gave a result, so no score comes from a tool."))
-    judged = bool(card.right)
-    titles = ["answers", "answers with a call", "calls", "calls with a result"]
-    titles += ["right answers with a call"] if judged else []
-    heads = (ReportColumn("system", "text"), ReportColumn("may call", "text"), *map(ReportColumn, titles))
-    rows = []
-    for system, of in zip(answers.called, counts, strict=True):
-        with_calls = f"{of['with_calls']:,}" if of["calls"] else "none"
-        numbered = [f"{of['answers']:,}", with_calls, *(f"{of[name]:,}" for name in ("calls", "with_result"))]
-        numbered += [f"{of['right']:,}"] if judged else []
-        rows.append(
-            ReportRow((system, "yes" if may_call[system] else "no", *numbered, of["by_tool"] or None))
-        )
-    blocks.append(ReportTable((*heads, ReportColumn("by tool", "text")), rows))
-    if lines:
-        heads = (
-            *(ReportColumn(name, "text") for name in ("task", "system", "metric")),
-            ReportColumn("n"),
-            *map(ReportColumn, COLUMNS),
-        )
-        by_call = [_by_call(card, line) for line in lines]
-        table = ReportTable((*heads, ReportColumn("by tool (%)", "text")), by_call)
-        blocks.append(Fold(f"Answers with and without a call ({counted_as(len(lines), 'row')})", [table]))
-    return Section("test-calls", "Calls in answers", blocks)
+    calls = [call for rows in answers.called.values() for row in rows for call in row["calls"]]
+    return {
+        "any": bool(calls),
+        "with_result": any(call["result"] is not None for call in calls),
+        "judged": bool(card.right),
+        "systems": [_counts(answers, system, may_call[system]) for system in answers.called],
+        "columns": COLUMNS,
+        "by_call": [_by_call(card, line) for line in lines],
+    }
 
 
-def _by_call(card: Benchmark, line: ByCall) -> ReportRow:
+def _by_call(card: Benchmark, line: ByCall) -> tuple[Cell, ...]:
     tools = ", ".join(f"{name} {100 * n / line.n:.1f}" for name, n in sorted(line.tools.items()))
     title = initial(card.track_title(line.track))
-    of = (title, line.system, numbers.heading(line.metric), numbers.count(line.n))
-    return ReportRow((*of, *cells(line), tools or None))
+    return title, line.system, numbers.heading(line.metric), line.n, *cells(line), tools or None
 
 
-def _counts(answers: Answers, system: str) -> dict[str, Any]:
+def _counts(answers: Answers, system: str, may_call: bool) -> dict[str, Any]:
+    """The row of a system by the titles of the columns."""
     called_rows = answers.called[system]
     calls = [call for row in called_rows for call in row["calls"]]
     tools = sorted({call["tool"] for call in calls})
+    by_tool = (f"{tool} {sum(call['tool'] == tool for call in calls):,}" for tool in tools)
     return {
+        "system": system,
+        "may call": may_call,
         "answers": answers.counts[system],
+        "answers with a call": len(called_rows) or "none",
         "calls": len(calls),
-        "with_calls": len(called_rows),
-        "with_result": sum(call["result"] is not None for call in calls),
-        "right": answers.right[system],
-        "by_tool": ", ".join(f"{tool} {sum(call['tool'] == tool for call in calls):,}" for tool in tools),
+        "calls with a result": sum(call["result"] is not None for call in calls),
+        "right answers with a call": answers.right[system],
+        "by tool": ", ".join(by_tool) or None,
     }

@@ -9,19 +9,15 @@ from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall
 from nightjar.benchmarks.question import questions_of
-from nightjar.benchmarks.scores import SystemScores, from_rows
+from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.sections import (
-    Block,
     Cell,
     Evaluated,
-    Fold,
-    Paragraph,
-    ReportColumn,
-    ReportRow,
     ReportTable,
-    Section,
+    TableRow,
     Value,
     initial,
+    numbered,
     texts,
 )
 from nightjar.core import contracts, paths, tables
@@ -39,7 +35,7 @@ from stages.report.benchmark import (
 from stages.report.plots import kinds
 from stages.report.plots.spec import ROLES, Plot
 from stages.report.read import benchmark_results, systems
-from stages.report.read.benchmark_results import Results, Row, Rows
+from stages.report.read.benchmark_results import CONTROL, Results, Row, Rows
 from stages.report.read.facts import Node
 from stages.report.read.systems import Systems
 from stages.report.site import without_equal
@@ -60,11 +56,6 @@ class BenchmarkPage:
     answers: call_use.Answers
     calls: Sequence[ByCall]
     evaluated: Evaluated
-
-    @property
-    def scores(self) -> Sequence[SystemScores]:
-        """The scores of all systems."""
-        return self.evaluated.scores
 
     @property
     def unscored(self) -> str:
@@ -125,42 +116,31 @@ class Number:
 def context(benchmark_page: BenchmarkPage, number: Number | None, params: Params) -> dict[str, Any]:
     """Return what the template shows; `number` is None for a benchmark without scores."""
     card, results = benchmark_page.systems.card, benchmark_page.results
-    own_sections = card.report_sections(benchmark_page.evaluated)
-    may_call = {name: systems.may_call(params, card.name, name) for name in benchmark_page.systems.models}
-    first = (
-        differences.of_number(number.row, number.reference, number.differences, number.title)
-        if number
-        else None
-    )
-    folded = (
-        differences.section(results, benchmark_page.comparisons, benchmark_page.systems.models),
-        published.section(card, results, benchmark_page.calls),
-        differences.ablation(results),
-        *own_sections,
-        _details(results),
-        gains.section(card, benchmark_page.improvements),
-        call_use.section(card, benchmark_page.answers, may_call, benchmark_page.calls),
-    )
+    models, lines = benchmark_page.systems.models, benchmark_page.calls
+    may_call = {name: systems.may_call(params, card.name, name) for name in models}
     mean = number.row if number and results.mean else None
     missing = benchmark_page.evaluated.facts.get("missing_predictions", {})
     return {
-        "name": card.name,
-        "title": card.title,
-        "source": card.source,
+        "card": card,
         "unscored": benchmark_page.unscored,
-        "opposites": [
-            *findings.exceeded_bounds(results, mean),
-            *findings.opposites(results, mean),
-        ],
+        "opposites": [*findings.exceeded_bounds(results, mean), *findings.opposites(results, mean)],
         "heat": _heat(results) if results.tracks else None,
         "forest": _forest(results, number) if number else None,
         "explorer": instances.file(card),
         "chats": benchmark_page.systems.chats,
-        "missing": ", ".join(f"{count} of {name}" for name, count in missing.items() if count),
-        "difference": first,
-        "folded": [it for it in folded if it],
+        "missing": [f"{count} of {name}" for name, count in missing.items() if count],
+        "difference": number
+        and differences.of_number(number.row, number.reference, number.differences, number.title),
+        "differences": differences.between(results, benchmark_page.comparisons, models),
+        "paper_tables": published.tables(card, results, lines),
+        "ablation": differences.ablation(results),
+        "control": CONTROL,
+        "sections": card.report_sections(benchmark_page.evaluated),
+        "details": [it for track in results.tracks for it in _details(results, track)],
+        "gains": gains.plots(card, benchmark_page.improvements, results.roles),
+        "calls": call_use.context(card, benchmark_page.answers, may_call, lines),
         "answered": benchmark_page.answers.counts,
-        "instances": {name: instances.file(card, name) for name in benchmark_page.systems.models},
+        "instances": {name: instances.file(card, name) for name in models},
     }
 
 
@@ -197,13 +177,14 @@ def _table(
     heat: bool = False,
 ) -> ReportTable:
     """A row a line and a column a system; overall rows have intervals if they are `noted`."""
-    ordered, rows = _by_role(results), []
+    ordered = _by_role(results)
+    rows: list[TableRow] = []
     several = len({row.metric for *_, row in lines}) > 1 and any(
         title != numbers.heading(row.metric) for _, _, title, row in lines
     )
     for track, level, title, row in lines:
         cells: list[Cell] = [row.metric.title] if several else []
-        cells.append(numbers.count(row.n))
+        cells.append(row.n)
         best = results.best(track, level, row)
         for system in ordered:
             if lane := row.lanes.get(system):
@@ -212,9 +193,9 @@ def _table(
                 cells.append(Value(row.metric, lane.value, *ends, bold=system == best, heat=share))
             else:
                 cells.append(None)
-        rows.append(ReportRow((title, *cells)))
+        rows.append((title, *cells))
     named = (of, "metric") if several else (of,)
-    return without_equal((*texts(*named), ReportColumn("n"), *map(ReportColumn, ordered)), rows, caption)
+    return without_equal(texts(*named) + numbered("n", *ordered), rows, caption)
 
 
 def _by_role(results: Results) -> list[str]:
@@ -250,19 +231,12 @@ def _forest(results: Results, number: Number) -> Plot:
 _PANELS = 4
 
 
-def _details(results: Results) -> Section | None:
-    """The tables of all tracks; None if there are none."""
-    blocks = [it for track in results.tracks for it in _detail(results, track)]
-    return Section("detail", "All metrics and tasks", blocks) if blocks else None
-
-
-def _detail(results: Results, track: str) -> list[Block]:
+def _details(results: Results, track: str) -> list[tuple[str, ReportTable | None, ReportTable | None]]:
+    """The title of a track with the table of its metrics and that of its tasks; empty if it has neither."""
     overall = [(track, "overall", numbers.heading(row.metric), row) for row in results.overall(track)]
     tasks = [(track, "task", row.title, row) for row in results.tasks(track)]
-    blocks: list[Block] = []
-    if len(overall) > 1:
-        blocks.append(_table("metric", overall, results))
-    if tasks:
-        blocks.append(Fold(f"By task ({len(tasks)})", [_table("task", tasks, results)]))
-    title = initial(results.card.track_title(track))
-    return [Paragraph(f"**{title}**"), *blocks] if blocks else []
+    tables = (
+        _table("metric", overall, results) if len(overall) > 1 else None,
+        _table("task", tasks, results) if tasks else None,
+    )
+    return [(initial(results.card.track_title(track)), *tables)] if any(tables) else []

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nightjar.benchmarks.aggregate import ByCall
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.papers import PublishedTable
 from nightjar.benchmarks.sections import (
-    Block,
     Cell,
     Noted,
-    Paragraph,
-    ReportColumn,
     ReportRow,
     ReportTable,
-    Section,
+    TableRow,
     Value,
     initial,
+    numbered,
+    texts,
 )
 from nightjar.core.display import number
 from nightjar.statistics import too_few
-from nightjar.statistics.bootstrap import CONFIDENCE
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.benchmark import call_use, differences
 from stages.report.read.benchmark_results import Results, Row
 
-_NOTE = (
-    "Grey rows in italics are published; their models are larger, and their questions are the complete sets. Ours are "
-    "on n questions"
-)
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table of a paper with our systems, and its note; one `by_call` has no intervals."""
+
+    table: ReportTable
+    note: str
+    by_call: bool
 
 
-def section(card: Benchmark, results: Results, lines: Sequence[ByCall]) -> Section | None:
-    """Each of the card's tables of which at least one track and metric was evaluated; None if there is none."""
-    blocks: list[Block] = []
-    with_intervals = False
+def tables(card: Benchmark, results: Results, lines: Sequence[ByCall]) -> list[PaperTable]:
+    """The card's tables of which at least one track and metric was evaluated."""
+    paper_tables = []
     for table in card.papers.tables:
-        published_table = None
         if not set(table.tracks) & set(results.tracks):
             continue
         if table.calls:
@@ -50,22 +51,15 @@ def section(card: Benchmark, results: Results, lines: Sequence[ByCall]) -> Secti
             order = list(table.metrics)
             rows.sort(key=lambda row: order.index(row.metric.name))
             published_table = _metrics(card, table, results, rows)
-        if published_table:
-            with_intervals |= not table.calls
-            blocks += [published_table, *([Paragraph(table.note, note=True)] if table.note else [])]
-    if not blocks:
-        return None
-    explanation = f"{_NOTE}, with {CONFIDENCE:.0%} intervals." if with_intervals else f"{_NOTE}."
-    return Section(
-        "published",
-        "Published results: other models, other test set",
-        [Paragraph(explanation, note=True), *blocks],
-    )
+        else:
+            continue
+        paper_tables.append(PaperTable(published_table, table.note, bool(table.calls)))
+    return paper_tables
 
 
 def _scores(card: Benchmark, table: PublishedTable, results: Results) -> ReportTable:
     first = {track: results.headline(track)[0] for track in table.tracks if track in results.tracks}
-    rows = []
+    rows: list[TableRow] = []
     for published_row in card.papers.rows:
         if set(published_row.values) & set(table.tracks) and table.source in ("", published_row.source):
             cells = (_published(first.get(track), published_row.values.get(track)) for track in table.tracks)
@@ -73,15 +67,15 @@ def _scores(card: Benchmark, table: PublishedTable, results: Results) -> ReportT
     for system in results.systems:
         ours = [_ours(first.get(track), system) for track in table.tracks]
         if any(ours):
-            rows.append(ReportRow((system, *ours)))
-    columns = (ReportColumn(_heading(card, track, first.get(track))) for track in table.tracks)
-    return ReportTable((ReportColumn("system", "text"), *columns), rows, table.title)
+            rows.append((system, *ours))
+    headings = (_heading(card, track, first.get(track)) for track in table.tracks)
+    return ReportTable(texts("system") + numbered(*headings), rows, table.title)
 
 
 def _metrics(card: Benchmark, table: PublishedTable, results: Results, columns: Sequence[Row]) -> ReportTable:
     """A table whose columns are metrics, with intervals and the differences of the table's reference from ours."""
     track, names = table.tracks[0], [row.metric.name for row in columns]
-    rows = [
+    rows: list[TableRow] = [
         ReportRow(
             (it.system, "", *(_published(row, it.metrics.get(row.metric.name)) for row in columns)), True
         )
@@ -93,21 +87,17 @@ def _metrics(card: Benchmark, table: PublishedTable, results: Results, columns: 
             lanes = [row.lanes.get(system) for row in columns]
             few = all(it is None or it.low is None for it in lanes)
             n = _range(counts) + (f", {too_few(max(counts))}" if few else "")
-            rows.append(ReportRow((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns))))
+            rows.append((system, n, *(_ours(row, system, 0 if few else row.n) for row in columns)))
     if distances := _distances(table.reference, track, results, columns):
         explanation = "differences on the same instances; * is significant (by p)"
         rows += [ReportRow((f"Distance to {table.reference}: {explanation}",), heading=True), *distances]
-    heads = (
-        ReportColumn("system", "text"),
-        ReportColumn("n"),
-        *(ReportColumn(table.metrics[name]) for name in names),
-    )
+    heads = texts("system") + numbered("n", *(table.metrics[name] for name in names))
     return ReportTable(heads, rows, table.title)
 
 
-def _distances(reference: str, track: str, results: Results, columns: Sequence[Row]) -> list[ReportRow]:
+def _distances(reference: str, track: str, results: Results, columns: Sequence[Row]) -> list[TableRow]:
     """A row for every system with the differences of the reference from it; none if the reference was not evaluated."""
-    rows = []
+    rows: list[TableRow] = []
     for system in results.systems:
         lines = [results.difference(track, "overall", row, reference, system) for row in columns]
         if any(lines):
@@ -117,14 +107,14 @@ def _distances(reference: str, track: str, results: Results, columns: Sequence[R
                 for line, row in zip(lines, columns, strict=True)
             )
             n = _range(line["n"] for line in lines if line)
-            rows.append(ReportRow((f"{reference} − {system}", n, *cells)))
+            rows.append((f"{reference} − {system}", n, *cells))
     return rows
 
 
 def _distance(line: Mapping[str, Any], metric: Metric, few: bool) -> tuple[str, str]:
     """A difference with its mark, and its interval, which is not there where all of a table have few instances."""
     row_texts = differences.texts(line, metric)
-    return row_texts["value"] + "*" * row_texts["significant"], "" if few else row_texts["interval"]
+    return row_texts["difference"] + "*" * row_texts["significant"], "" if few else row_texts["interval"]
 
 
 def _range(counts: Iterable[int]) -> str:
@@ -153,33 +143,14 @@ def _ours(row: Row | None, system: str, n: int = 0) -> Value | None:
 
 
 def _by_call(card: Benchmark, table: PublishedTable, lines: Sequence[ByCall]) -> ReportTable:
-    rows: list[ReportRow] = []
+    rows: list[TableRow] = []
     for track in table.tracks:
         title = initial(card.track_title(track))
         ours = [line for line in lines if line.track == track]
-        if ours:
-            metric = ours[0].metric
-            for published_call in table.calls:
-                if published_call.track == track:
-                    score_cells = call_use.values(
-                        metric,
-                        published_call.everything,
-                        published_call.with_call,
-                        published_call.without_call,
-                    )
-                    rows.append(
-                        ReportRow(
-                            (title, published_call.system, *score_cells, number(published_call.share, 1)),
-                            published=True,
-                        )
-                    )
-            rows += [
-                ReportRow((title, published_call.system, *call_use.cells(published_call)))
-                for published_call in ours
-            ]
-    heads = (
-        ReportColumn("task", "text"),
-        ReportColumn("system", "text"),
-        *map(ReportColumn, call_use.COLUMNS),
-    )
-    return ReportTable(heads, rows, table.title)
+        for call in table.calls if ours else ():
+            if call.track == track:
+                scores = call_use.values(ours[0].metric, call.everything, call.with_call, call.without_call)
+                cells = (title, call.system, *scores, number(call.share, 1))
+                rows.append(ReportRow(cells, published=True))
+        rows += [(title, line.system, *call_use.cells(line)) for line in ours]
+    return ReportTable(texts("task", "system") + numbered(*call_use.COLUMNS), rows, table.title)

@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx
 
-from nightjar.benchmarks.sections import Gains, Interval, Intervals, Points
+from nightjar.benchmarks.sections import Interval, Intervals, Points
 from nightjar.statistics.metric import Metric
 from stages.report import numbers
 from stages.report.plots.spec import ROLES, Axis, Mark, Panel, Plot, rounded, shortened
@@ -24,11 +24,11 @@ Roles = Mapping[str, str]
 ForestRow = tuple[str, str, Metric, Mapping[str, Interval]]
 
 
-def of(block: Intervals | Gains | Points, roles: Roles) -> Plot:
-    """The plot of a block of a section."""
+def of(block: Intervals | Points, roles: Roles) -> Plot:
+    """The plot of a section."""
     if isinstance(block, Intervals):
         return forest(block.name, block.label, block.rows, roles)
-    return gains(block, roles) if isinstance(block, Gains) else points(block, roles)
+    return points(block, roles)
 
 
 def value_text(metric: Metric, lane: Interval) -> str:
@@ -75,24 +75,29 @@ def _bar(start: float, end: float, y: float, colour: str, title: str) -> Mark:
     return Mark("rect", (min(start, end), max(start, end)), (y - 0.35, y + 0.35), colour, title, edge=colour)
 
 
-def gains(block: Gains, roles: Roles) -> Plot:
-    """For each system a panel with a bar a task, all panels in one order: the largest mean gain first."""
-    every = [row for rows in block.systems.values() for row in rows]
-    sign = 1 if block.metric.higher_is_better else -1
+def gains(
+    name: str, metric: Metric, systems: Mapping[str, Sequence[Mapping[str, Any]]], roles: Roles
+) -> Plot:
+    """For each system a panel with a bar a task, all panels in one order: the largest mean gain first.
+
+    `systems` has rows of contracts.IMPROVEMENTS by system.
+    """
+    every = [row for rows in systems.values() for row in rows]
+    sign = 1 if metric.higher_is_better else -1
     by_task: dict[str, list[float]] = {}
     for row in every:
         by_task.setdefault(row["task_id"], []).append(sign * row["value"])
     order = sorted(by_task, key=lambda task: (-sum(by_task[task]) / len(by_task[task]), task))
     places = {task: float(len(order) - at) for at, task in enumerate(order)}
     ends = [row[name] for row in every for name in ("value", "low", "high") if row[name] is not None]
-    low, high = rounded(min([*ends, 0.0]), max([*ends, 0.1 * block.metric.scale]))
+    low, high = rounded(min([*ends, 0.0]), max([*ends, 0.1 * metric.scale]))
     panels = []
-    for system, rows in block.systems.items():
+    for system, rows in systems.items():
         bars, lines = [], [Mark("line", (0, 0), (0.4, len(order) + 0.6), "muted", width=1)]
         for row in rows:
             y, value = places[row["task_id"]], row["value"]
-            interval = numbers.signed_interval(block.metric, row["low"], row["high"], row["n"])
-            gain = f"{numbers.signed(block.metric, value)} {interval} over {row['heuristic']}"
+            interval = numbers.signed_interval(metric, row["low"], row["high"], row["n"])
+            gain = f"{numbers.signed(metric, value)} {interval} over {row['heuristic']}"
             bars.append(_bar(0, value, y, roles[system], f"{row['task_id']}\n{row['category']}\n{gain}"))
             if row["low"] is not None:
                 lines.append(Mark("line", (row["low"], row["high"]), (y, y), "ink", bars[-1].title, width=1))
@@ -102,12 +107,12 @@ def gains(block: Gains, roles: Roles) -> Plot:
     numbered = ("value", "low", "high", "n")
     values = [
         (row["task_id"], row["category"], row["heuristic"], system, *(row[name] for name in numbered))
-        for system, rows in block.systems.items()
+        for system, rows in systems.items()
         for row in rows
     ]
-    label = f"{numbers.heading(block.metric)}: gain of every task over the best baseline"
+    label = f"{numbers.heading(metric)}: gain of every task over the best baseline"
     columns = ("task", "category", "best baseline", "system", "gain", "low", "high", "n")
-    return Plot(block.name, label, panels, columns, values, 480)
+    return Plot(name, label, panels, columns, values, 480)
 
 
 def points(block: Points, roles: Roles) -> Plot:

@@ -12,16 +12,11 @@ from nightjar.benchmarks.papers import Papers, Published, PublishedCalls, Publis
 from nightjar.benchmarks.question import Asking, Question, Sources
 from nightjar.benchmarks.sections import (
     Evaluated,
-    Fold,
     Interval,
     Intervals,
-    Paragraph,
     PlotAxis,
     PlotPoint,
     Points,
-    ReportColumn,
-    ReportRow,
-    ReportTable,
     Section,
     Value,
 )
@@ -34,6 +29,15 @@ SYSTEMS = ("untuned", "tk_instruct")
 # The calls of the answer to the first question of the second track, and the system that made them.
 CALLS_TOOL = "tk_instruct"
 CALLS = [{"tool": "Clock", "input": "now", "result": "noon"}] * 2
+# The benchmark's own section.
+TEMPLATE = """<p><code>code</code>, <strong>bold</strong> {{ text }}</p>
+{{ table(texts("system") + numbered("answers", "half"), rows, caption) }}
+<details><summary>Folded</summary>
+{% for plot in plots %}
+{{ figure(plot) }}
+{% endfor %}
+</details>
+"""
 
 
 class MadeTracks(Benchmark):
@@ -86,10 +90,9 @@ class MadeTracks(Benchmark):
         return str(question.parts["question"])
 
     def report_sections(self, found: Evaluated) -> list[Section]:
-        """How many answers each system gave, in every kind of block."""
+        """How many answers each system gave, as a text, a table and plots."""
         metric = found.card.metrics[0]
         counts = {system: len(found.predictions(system, ["id"])) for system in found.systems}
-        rows = [ReportRow((system, f"{n:,}", Value(metric, 0.5, 0.25, 0.75))) for system, n in counts.items()]
         points = {system: [PlotPoint(n, 0.5, f"{system} & {n}")] for system, n in counts.items()}
         axes = PlotAxis("answers", 0, 100), PlotAxis("<score>", 0, 1)
         plots = (
@@ -102,16 +105,9 @@ class MadeTracks(Benchmark):
                 [("all", "", metric, {SYSTEMS[0]: Interval(0.5, 0.25, 0.75)})],
             ),
         )
-        table = ReportTable(
-            (ReportColumn("system", "text"), ReportColumn("answers"), ReportColumn("half")),
-            rows,
-            "Own <table>",
-        )
-        return [
-            Section(
-                "own", "Own <section>", [Paragraph("`code`, **bold** & <b>"), table, Fold("Folded", plots)]
-            )
-        ]
+        rows = [(system, n, Value(metric, 0.5, 0.25, 0.75)) for system, n in counts.items()]
+        values = {"text": "& <b>", "caption": "Own <table>", "rows": rows, "plots": plots}
+        return [Section("own", "Own <section>", TEMPLATE, values)]
 
 
 BENCHMARK = MadeTracks()

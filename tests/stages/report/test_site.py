@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
+from nightjar.benchmarks.sections import Section
 from nightjar.core import contracts, tables
 from nightjar.core.errors import NightjarError
-from stages.report.site import Site, environment
+from stages.report.site import Site, environment, render_section
 from tests.stages.report.building import NAME
-from tests.stages.report.test_stage import OUT, explorer, run
+from tests.stages.report.test_stage import OUT, Page, explorer, run
 
 
 def test_two_files_of_one_name_are_an_error() -> None:
@@ -20,6 +21,29 @@ def test_two_files_of_one_name_are_an_error() -> None:
     with pytest.raises(NightjarError, match="rename the benchmark"):
         site.add({"data.html": "second"})
     assert site.files["data.html"] == "first"
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{% if %}", "TemplateSyntaxError"),
+        ("{{ missing }}", "'missing' is undefined"),
+        (Path("nowhere.html.j2"), "FileNotFoundError"),
+    ],
+)
+def test_a_section_that_cannot_be_rendered_is_one_line(template: str | Path, reason: str) -> None:
+    section = Section("own", "Own", template, {})
+    with pytest.raises(NightjarError, match=f"Made & Co: its report section own fails .*{reason}"):
+        render_section(section, "Made & Co", {"named": {}, "drawn": None})
+
+
+def test_rows_are_cells_or_dictionaries_by_column() -> None:
+    template = '{{ table(texts("system") + numbered("answers") + texts("may call"), rows, "A <table>") }}'
+    rows = [("a", 1234, True), {"may call": False, "answers": None, "system": "b"}]
+    section = Section("own", "Own", template, {"rows": rows, "named": "shadowed"})
+    found = Page()
+    found.feed(render_section(section, "Made & Co", {"named": {}, "drawn": None}))
+    assert found.rows[1:] == [["a", "1,234", "yes"], ["b", "–", "no"]]
 
 
 @pytest.mark.parametrize(

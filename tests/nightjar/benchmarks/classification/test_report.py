@@ -13,7 +13,7 @@ from nightjar.benchmarks.classification import report
 from nightjar.benchmarks.classification.report import Ranked
 from nightjar.benchmarks.papers import Papers
 from nightjar.benchmarks.question import Question
-from nightjar.benchmarks.sections import Fold, Points, ReportRow, ReportTable
+from nightjar.benchmarks.sections import ReportRow
 from nightjar.core import contracts, tables
 from nightjar.core.display import number
 from nightjar.search.rankings import Passages
@@ -67,7 +67,7 @@ def test_the_table_has_means_by_task_beside_the_published(
             )
             for task in ("sums", "days")
         ]
-        assert not row.published and row.cells[1:] == tuple(number(100 * value, 1) for value in wanted)
+        assert row[1:] == tuple(number(100 * value, 1) for value in wanted)
 
 
 def test_right_answers_by_share(ranked: Ranked) -> None:
@@ -86,14 +86,11 @@ def test_right_answers_by_share(ranked: Ranked) -> None:
                 100 * np.mean([ranked.right[system][key] for key in keys]), abs=1e-4
             )
             assert (it.low is None) == (it.n < 20)
-    drawn = report.consistency(BENCHMARK, ranked)
-    (plot,) = (it for it in drawn.blocks if isinstance(it, Points))
-    (fold,) = (it for it in drawn.blocks if isinstance(it, Fold))
-    (table,) = (it for it in fold.blocks if isinstance(it, ReportTable))
-    titles = [point.title for some in plot.systems.values() for point in some]
-    assert len(titles) == len(table.rows) and all(
-        title.startswith(f"{row.cells[0]}: {row.cells[4]}% of {row.cells[3]} questions")
-        for title, row in zip(titles, table.rows, strict=True)
+    values = report.consistency(BENCHMARK, ranked).values
+    titles = [point.title for some in values["plot"].systems.values() for point in some]
+    assert len(titles) == len(values["rows"]) and all(
+        title.startswith(f"{row[0]}: {row[4]}% of {row[3]} questions")
+        for title, row in zip(titles, values["rows"], strict=True)
     )
 
 
@@ -126,8 +123,8 @@ def test_a_case_has_both_rankings_side_by_side(ranked: Ranked, one: Question) ->
     labels = {row["ranking"]: row["labels"] for row in ranked.rows if row["id"] == one.id}
     assert "fid answers" in table.caption and "pgra answers" in table.caption
     for place, row in enumerate(table.rows):
-        rank, *first, second, before, _, label = row.cells
-        assert rank == f"{place + 1}" and len(row.cells) == len(table.columns)
+        rank, *first, second, before, _, label = row
+        assert rank == place + 1 and len(row) == len(table.columns)
         for stage, (text, told) in {"retrieve": (first[0], first[2]), "rerank": (second, label)}.items():
             assert text == f"Passage <{orders[stage][place]}>"
             known = labels[stage][place] if place < DEPTH else ""

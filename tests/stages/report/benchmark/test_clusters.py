@@ -14,13 +14,14 @@ import pytest
 from nightjar.benchmarks.aggregate import aggregate
 from nightjar.benchmarks.protoqa.report import labelled_questions
 from nightjar.benchmarks.scores import InstanceKey, SystemScores, from_rows
-from nightjar.benchmarks.sections import Evaluated, ReportTable, Value
+from nightjar.benchmarks.sections import Evaluated, Value
 from nightjar.core import contracts, tables
 from nightjar.core.display import number
 from nightjar.params import load
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import clusters, published
 from stages.report.read import benchmark_results
+from stages.report.site import row
 from tests.conftest import ROOT
 from tests.stages.report import made_lists
 from tests.stages.report.made_lists import ATTACK, BENCHMARK, NAME, N
@@ -81,17 +82,13 @@ def test_a_table_of_few_instances_has_no_intervals() -> None:
     compared = tables.read_rows(SCORED, contracts.COMPARISONS)
     few = [{**row, "n": 19 if row["metric"] == "same/1" else 18, "low": None, "high": None} for row in rows]
     none = [{**row, "low": None, "high": None} for row in compared]
-    section = published.section(BENCHMARK, benchmark_results.Results(BENCHMARK, few, {}, none), [])
-    assert section
-    table = next(it for it in section.blocks if isinstance(it, ReportTable))
-    *ours, heading, distance = table.rows
-    assert [row.cells[1] for row in ours] == ["", "18–19, n<20", "18–19, n<20"] and heading.heading
-    assert all(cell.n == 0 for row in (*ours, distance) for cell in row.cells if isinstance(cell, Value))
-    section = published.section(BENCHMARK, benchmark_results.Results(BENCHMARK, rows, {}), [])
-    assert section
-    for block in section.blocks:
-        if isinstance(block, ReportTable):
-            assert not any(row.heading for row in block.rows), "the reference was not compared"
+    first, _ = published.tables(BENCHMARK, benchmark_results.Results(BENCHMARK, few, {}, none), [])
+    *ours, heading, distance = [row(cells, first.table.columns) for cells in first.table.rows]
+    assert [it.cells[1] for it in ours] == ["", "18–19, n<20", "18–19, n<20"] and heading.heading
+    assert all(cell.n == 0 for it in (*ours, distance) for cell in it.cells if isinstance(cell, Value))
+    for it in published.tables(BENCHMARK, benchmark_results.Results(BENCHMARK, rows, {}), []):
+        rows_of_table = [row(cells, it.table.columns) for cells in it.table.rows]
+        assert not any(one.heading for one in rows_of_table), "the reference was not compared"
 
 
 def test_labels() -> None:
@@ -183,8 +180,7 @@ def test_scores_by_label_leave_out_what_has_no_score() -> None:
     values[0] = np.nan
     found = replace(evaluated([]), scores=[SystemScores("a", keys, {"same/3": values})])
     (shown,) = labelled_questions({"easy": "every third question"}, found)
-    (table,) = (block for block in shown.blocks if isinstance(block, ReportTable))
     easy = [value for value in values[1:] if value % 3 == 0]
-    (cell,) = (row.cells[2] for row in table.rows if row.cells[0] == "easy")
+    (cell,) = (cells[2] for cells in shown.values["rows"] if cells[0] == "easy")
     assert isinstance(cell, Value) and cell.value == pytest.approx(np.mean(easy), abs=1e-3)
     assert (cell.low, cell.n) == (None, len(easy))

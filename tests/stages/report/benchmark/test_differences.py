@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks import registry
-from nightjar.benchmarks.sections import ReportTable, Section
 from stages.report.benchmark import differences
 from stages.report.read.benchmark_results import Results
+from stages.report.site import row as table_row
 from tests.stages.report.building import NAME
 
 BENCHMARK = registry.load_benchmark(NAME)
@@ -30,10 +30,6 @@ def scored(*systems: str, compared: Sequence[dict[str, Any]] = ()) -> Results:
         for at, system in enumerate(systems)
     ]  # fmt: skip
     return Results(BENCHMARK, rows, {}, compared)
-
-
-def tables(section: Section | None) -> list[ReportTable]:
-    return [it for it in (section.blocks if section else ()) if isinstance(it, ReportTable)]
 
 
 def test_a_difference_is_found_from_both_sides() -> None:
@@ -63,4 +59,5 @@ def test_what_helps_needs_the_control_and_one_of_the_halves(
     systems: list[str], wanted: list[str] | None
 ) -> None:
     found = differences.ablation(scored(*systems))
-    assert [[row.cells[0] for row in table.rows] for table in tables(found)] == ([wanted] if wanted else [])
+    shown = [[table_row(cells, table.columns).cells[0] for cells in table.rows] for table in found]
+    assert shown == ([wanted] if wanted else [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from nightjar import params as params_module
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.aggregate import aggregate, compare, split_by_call
 from nightjar.benchmarks.scores import InstanceKey, SystemScores
-from nightjar.benchmarks.sections import Block, Evaluated, ReportTable
+from nightjar.benchmarks.sections import Evaluated, ReportTable
 from nightjar.statistics import Bootstrap
 from stages.report.benchmark import call_use
 from stages.report.benchmark import page as benchmark
 from stages.report.leaderboard import column
 from stages.report.read.benchmark_results import Results
 from stages.report.read.systems import Systems
-from stages.report.site import cell
+from stages.report.site import cell, row
 from tests.stages.report.building import ROOT
 
 BENCHMARK = registry.load_benchmark("tool_use")
@@ -61,7 +61,7 @@ def shown() -> Mapping[str, Any]:
 
 
 def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
-    lama, texts, by_call = (it for it in section(shown, "published") if isinstance(it, ReportTable))
+    lama, texts, by_call = (it.table for it in shown["paper_tables"])
     numbers = [table.caption.partition(":")[0] for table in (lama, texts, by_call)]
     assert numbers == ["Table 3", "Table 8", "Table 9"]
     rows = texts_of(lama)
@@ -76,14 +76,8 @@ def test_the_papers_tables(shown: Mapping[str, Any]) -> None:
     assert ["toolformer", "50.0", "100.0", "33.3", "25.0"] in rows
 
 
-def section(shown: Mapping[str, Any], id: str) -> Sequence[Block]:
-    (found,) = (it for it in shown["folded"] if it.id == id)
-    blocks: Sequence[Block] = found.blocks
-    return blocks
-
-
 def texts_of(table: ReportTable) -> list[list[str]]:
-    return [[cell(it)["text"] for it in row.cells] for row in table.rows]
+    return [[cell(it)["text"] for it in row(cells, table.columns).cells] for cells in table.rows]
 
 
 def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
@@ -92,6 +86,5 @@ def test_each_track_has_its_own_metric(shown: Mapping[str, Any]) -> None:
     shares = [it.heat for it in wikitext.cells[3:]]
     assert shares[0] < shares[1], "toolformer has the lower perplexity, which is better"
     assert [it.bold for it in wikitext.cells[3:]] == [False, True]
-    (table,) = (it for it in section(shown, "differences") if isinstance(it, ReportTable))
-    found = {(row[2], row[4]) for row in texts_of(table)}
+    found = {(cells[2], cells[4]) for cells in texts_of(shown["differences"][0])}
     assert found == {("accuracy (%)", "+25.0"), ("perplexity", "−8.0")}

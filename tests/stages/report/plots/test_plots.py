@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.sections import Gains, Interval, PlotAxis, PlotPoint, Points
+from nightjar.benchmarks.sections import Interval, PlotAxis, PlotPoint, Points
 from nightjar.statistics.metric import Metric
 from stages.report.plots import kinds
 from stages.report.plots.kinds import BIN, HIGH, LOW
@@ -115,7 +115,7 @@ def test_gains_are_ordered_by_their_mean_and_reach_from_zero() -> None:
         }
 
     rows = {"ours": [row("b", -5.0), row("a", 20.0, 10.0)], "top": [row("a", 30.0), row("b", 1.0)]}
-    plot = kinds.gains(Gains("gains", METRIC, rows), ROLES)
+    plot = kinds.gains("gains", METRIC, rows, ROLES)
     assert [text for _, text in plot.panels[0].y.labels] == ["a", "b"]
     assert [tuple(mark.x) for mark in marks(plot, "rect")] == [(-5.0, 0), (0, 20.0)]
     assert [panel.note for panel in plot.panels] == ["better on 1 of 2", "better on 2 of 2"]
@@ -197,7 +197,7 @@ def test_a_gain_of_zero_can_be_pointed_at() -> None:
         "high": 1.0,
         "n": 30,
     }
-    plot = kinds.gains(Gains("gains", METRIC, {"ours": [row]}), ROLES)
+    plot = kinds.gains("gains", METRIC, {"ours": [row]}, ROLES)
     titled = [it for it in ElementTree.fromstring(plot.draw()[0][0]) if it.find(f"{SVG}title") is not None]
     assert [it.find(f"{SVG}title").text for it in titled] == [marks(plot, "rect")[0].title] * 2  # type: ignore[union-attr]
     assert "stroke: var(--treatment)" in titled[0].attrib["style"]
