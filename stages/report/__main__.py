@@ -10,6 +10,7 @@ from typing import Any
 import networkx
 
 from nightjar.benchmarks import evaluation_folder
+from nightjar.benchmarks.score_table import ScoreTable
 from nightjar.core import contracts, paths
 from nightjar.core.config import PARAMS_FILE
 from nightjar.core.errors import NightjarError
@@ -56,11 +57,8 @@ def run(stage: harness.StageRun) -> None:
         benchmark.read(systems.of(params, name, nodes), nodes, params, folder, read.append)
         for name in answered
     ]
-    headline_tables = [benchmark_page.results.headline_table() for benchmark_page in benchmarks]
-    entries = [entry for headline_table in headline_tables for entry in headline_table.entries()]
-    flat = {
-        name: value for headline_table in headline_tables for name, value in headline_table.flat().items()
-    }
+    headline = ScoreTable([row for it in benchmarks for row in it.results.headline_table().rows])
+    entries = headline.entries()
     # An evaluation of another model samples no calls, and trains nothing that a test text could be in.
     sampled = [_calls(tool, params.augment) for tool in tools if (folder / paths.CANDIDATES / tool).is_dir()]
     files = {
@@ -73,7 +71,7 @@ def run(stage: harness.StageRun) -> None:
             {**unanswered, **evaluation_folder.left_out(folder)},
         ),
         "headline.json": _json(entries),
-        "flat.json": _json(flat),
+        "flat.json": _json(headline.flat()),
     }
 
     _publish(files, folder / paths.REPORT)

@@ -30,6 +30,26 @@ class Column(Number):
     roles: Mapping[str, str]
     chats: Mapping[str, str]
 
+    @property
+    def ranked(self) -> list[str]:
+        """The systems that compete, the best first."""
+        return self.row.ranked(self.roles)
+
+    def sign(self, system: str) -> str:
+        """+ or - for a system that is significantly better or worse than the reference, else nothing."""
+        paired = self.differences.get(system)
+        if paired is None or not paired["significant"]:
+            return ""
+        return "+" if (paired["value"] > 0) == self.row.metric.higher_is_better else "-"
+
+    @property
+    def significant(self) -> dict[str, list[str]]:
+        """The systems that are significantly better, and those that are worse, than the reference."""
+        signs = {"better": "+", "worse": "-"}
+        return {
+            word: [it for it in self.differences if self.sign(it) == sign] for word, sign in signs.items()
+        }
+
 
 def column(benchmark: BenchmarkPage) -> Column:
     """Return the mean of tasks, where each task is a track; else the number of the first track."""
@@ -80,35 +100,6 @@ def scores(columns: Iterable[Column]) -> dict[str, dict[str, float]]:
     }
 
 
-def sentences(columns: Sequence[Column], sources: Sequence[str]) -> list[str]:
-    """Return sentences on the `sources` of the data, the ranks of systems, and the significant differences."""
-    systems = {system for column in columns for system in column.row.lanes}
-    n, tests = sum(column.row.n for column in columns), 0
-    ranks: list[str] = []
-    by_sign: dict[str, list[str]] = {"+": [], "-": []}
-    for column in columns:
-        title, row = column.card.title, column.row
-        tests += sum(system != column.reference for system in column.differences)
-        ranked = [
-            f"{system} {numbers.value(row.metric, row.lanes[system].value)}"
-            for system in row.ranked(column.roles)
-        ]
-        ranked[:1] = [f"**{text}**" if column.best else text for text in ranked[:1]]
-        ranks += [f"{', then '.join(ranked[:2])} ({title})"] if ranked else []
-        for sign, parts in by_sign.items():
-            if named := [system for system in column.differences if _sign(column, system) == sign]:
-                parts.append(f"{' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))} ({title})")
-    count = sum(_sign(column, system) != " " for column in columns for system in column.differences)
-    words = (("+", "better"), ("-", "worse"))
-    parts = [f"; {word}: {', '.join(by_sign[sign])}" for sign, word in words if by_sign[sign]]
-    return [
-        f"{counted_as(len(systems), 'system')} answered {counted_as(n, 'instance')} of "
-        f"{counted_as(len(columns), 'benchmark')}{', from ' if sources else ''}{', '.join(sources)}.",
-        f"Highest scores without people and upper bounds: {'; '.join(ranks)}.",
-        f"{count} of {tests} differences from each benchmark's reference are significant{''.join(parts)}.",
-    ]
-
-
 def forests(columns: Sequence[Column]) -> Plot:
     """A small forest plot a benchmark, its systems by role."""
     rows = [
@@ -123,46 +114,24 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
     """Return the values of the template; `pages` are those of instances by benchmark and system."""
     systems = dict.fromkeys(system for column in columns for system in column.row.lanes)
     roles = {system: role for it in columns for system, role in it.roles.items()}
+    rows = [
+        {
+            "system": system,
+            "role": role,
+            "chat": "; ".join(_chats(columns).get(system, ())),
+            "cells": [_cell(it, system, pages) for it in columns],
+        }
+        for role in ROLES
+        for system in systems
+        if roles[system] == role
+    ]
     return {
-        "file": FILE,
+        "columns": columns,
+        "rows": rows,
+        "tests": sum(len(it.differences) for it in columns),
+        "significant": sum(len(names) for it in columns for names in it.significant.values()),
         "plot": forests(columns) if columns else None,
-        "columns": [
-            {
-                "name": it.card.name,
-                "title": it.card.title,
-                "metric": it.title + ("" if it.row.metric.higher_is_better else ", lower is better"),
-                "n": numbers.count(it.row.n),
-                "reference": it.reference,
-            }
-            for it in columns
-        ],
-        "groups": [
-            (
-                role,
-                [
-                    {
-                        "system": system,
-                        "chat": "; ".join(_chats(columns).get(system, ())),
-                        "cells": [_cell(it, system, pages) for it in columns],
-                    }
-                    for system in with_role
-                ],
-            )
-            for role in ROLES
-            if (with_role := [system for system in systems if roles[system] == role])
-        ],
-        "published": [
-            {
-                "title": it.card.title,
-                "metric": it.title,
-                "rows": [
-                    (name, numbers.value(it.row.metric, value), source)
-                    for name, (value, source) in it.published.items()
-                ],
-            }
-            for it in columns
-            if it.published
-        ],
+        "file": FILE,
     }
 
 
@@ -180,7 +149,7 @@ def _cell(column: Column, system: str, pages: Mapping[tuple[str, str], str]) -> 
     if (lane := column.row.lanes.get(system)) is None:
         return None
     paired, metric = column.differences.get(system), column.row.metric
-    sign, words = "", ""
+    words = ""
     if system == column.reference:
         words = "the others' differences are from this one"
     elif paired:
@@ -189,24 +158,15 @@ def _cell(column: Column, system: str, pages: Mapping[tuple[str, str], str]) -> 
         words = (
             f"{texts['difference']} {texts['interval']} from {column.reference}, p {texts['p']}, {verdict}"
         )
-        sign = _sign(column, system).replace("-", "−")
     return {
         "value": numbers.value(metric, lane.value),
         "interval": numbers.interval(metric, lane.low, lane.high, column.row.n),
         "best": system == column.best,
-        "sign": sign.strip(),
+        "sign": column.sign(system).replace("-", "−"),
         "words": words,
         "href": f"{column.card.name}.html",
         "instances": pages.get((column.card.name, system), ""),
     }
-
-
-def _sign(column: Column, system: str) -> str:
-    """+ or - for a system that is significantly better or worse than the reference, else a blank."""
-    paired = column.differences.get(system)
-    if paired is None or not paired["significant"]:
-        return " "
-    return "+" if (paired["value"] > 0) == column.row.metric.higher_is_better else "-"
 
 
 def rows(columns: Sequence[Column]) -> str:
@@ -271,4 +231,4 @@ def _text_cell(column: Column, system: str) -> str:
     lane = column.row.lanes.get(system)
     if lane is None:
         return ""
-    return f"{numbers.value(column.row.metric, lane.value, 1)} {_sign(column, system)}"
+    return f"{numbers.value(column.row.metric, lane.value, 1)} {column.sign(system):1}"

@@ -69,7 +69,6 @@ def build(
     ]
     about: dict[str, Any] = {
         "origin": origin,
-        "sentences": leaderboard.sentences(columns, origin.sources) if columns else [],
         "stages": len(nodes),
         "left_out": missing,
         "unscored": unscored,

@@ -138,6 +138,7 @@ def environment() -> Environment:
     jinja.filters |= {
         "number": number,
         "count": numbers.count,
+        "score": lambda value, metric: numbers.value(metric, value),
         "counted": numbers.counted,
         "cell": cell,
         "row": row,

@@ -85,17 +85,16 @@ class Results:
         means = [self.mean] if self.mean else []
         self.tracks = [*listed, *sorted(present - {*listed, *means}), *means]
         self._categories = categories
-        self._cells: dict[tuple[str, str, str, str], dict[str, tuple[Interval, int]]] = {}
+        self._cells: dict[tuple[str, str, str, str], dict[str, Mapping[str, Any]]] = {}
         for row in scores:
-            cell = (Interval(row["value"], row["low"], row["high"]), row["n"])
             key = (row["track"], row["level"], row["name"], row["metric"])
-            self._cells.setdefault(key, {})[row["system"]] = cell
+            self._cells.setdefault(key, {})[row["system"]] = row
 
     def row(self, track: str, level: str, name: str, metric: Metric) -> Row:
         """One line of a table. Raises KeyError if the scores have no such cell."""
         cells = self._cells[track, level, name, metric.name]
-        n = max(count for _, count in cells.values())
-        lanes = {system: lane for system, (lane, _) in cells.items()}
+        n = max(row["n"] for row in cells.values())
+        lanes = {system: Interval(row["value"], row["low"], row["high"]) for system, row in cells.items()}
         return Row(name, self._title(level, name), metric, n, lanes)
 
     def difference(
@@ -122,7 +121,7 @@ class Results:
     def n(self, track: str, system: str, metrics: Sequence[str]) -> list[int]:
         """The numbers of instances that a system's overall values of these metrics are of, those that it has."""
         cells = (self._cells.get((track, "overall", "overall", name), {}) for name in metrics)
-        return [cell[system][1] for cell in cells if system in cell]
+        return [cell[system]["n"] for cell in cells if system in cell]
 
     def overall(self, track: str) -> list[Row]:
         """A row for each metric that the track has, the main one first."""
@@ -137,20 +136,10 @@ class Results:
         """Return the scores of the headline, by track and system."""
         rows = []
         for track in self.tracks:
-            metrics = [row.metric.name for row in self.headline(track)]
-            for system in self.systems:
-                for metric in metrics:
-                    cells = self._cells[track, "overall", "overall", metric]
-                    if system in cells:
-                        lane, n = cells[system]
-                        names = {
-                            "benchmark": self.card.name,
-                            "track": track,
-                            "system": system,
-                            "metric": metric,
-                        }
-                        ends = {"n": n, "value": lane.value, "low": lane.low, "high": lane.high}
-                        rows.append({**names, "level": "overall", "name": "overall", **ends})
+            columns = [
+                self._cells[track, "overall", "overall", row.metric.name] for row in self.headline(track)
+            ]
+            rows += [cells[system] for system in self.systems for cells in columns if system in cells]
         return ScoreTable(rows)
 
     def categories(self, track: str) -> list[Row]:
@@ -167,12 +156,7 @@ class Results:
     def csv(self) -> str:
         """All scores: a row for each track, level, name, metric and system."""
         columns = ("track", "level", "name", "metric", "system", "n", "value", "low", "high")
-        rows = [
-            dict(zip(columns, (*key, system, n, lane.value, lane.low, lane.high), strict=True))
-            for key, cells in self._cells.items()
-            for system, (lane, n) in cells.items()
-        ]
-        return ScoreTable(rows).csv(columns)
+        return ScoreTable([row for cells in self._cells.values() for row in cells.values()]).csv(columns)
 
     def _published(self, track: str, level: str, name: str, category: str) -> Row:
         main, present = self.card.main_metric(category), self._metrics(track, level, name)
