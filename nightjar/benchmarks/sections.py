@@ -108,12 +108,13 @@ class Interval:
 class Intervals:
     """A plot with a row for each title, note and metric, in it an interval for each system.
 
-    `name` is that of the files of the plot, `label` says what it shows. The metrics have one range.
+    `name` is that of the files of the plot, `label` says what it shows. A row is `width` pixels wide.
     """
 
     name: str
     label: str
     rows: Sequence[tuple[str, str, Metric, Mapping[str, Interval]]]
+    width: float = 360
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from textwrap import wrap
 from typing import Any
 
 from nightjar.benchmarks.benchmark import Benchmark
+from nightjar.benchmarks.sections import Intervals
 from nightjar.core.display import counted_as
 from stages.report import numbers
 from stages.report.benchmark import differences
 from stages.report.benchmark.page import BenchmarkPage, Number
-from stages.report.plots import kinds
-from stages.report.plots.spec import ROLES, Plot, shortened, table
+from stages.report.plots.spec import ROLES, shortened, table
 
 FILE = "leaderboard.csv"
 
@@ -100,14 +100,13 @@ def scores(columns: Iterable[Column]) -> dict[str, dict[str, float]]:
     }
 
 
-def forests(columns: Sequence[Column]) -> Plot:
-    """A small forest plot a benchmark, its systems by role."""
+def _forests(columns: Sequence[Column]) -> Intervals:
+    """A small forest plot a benchmark."""
     rows = [
         (it.card.title, f"{it.title}, n = {numbers.count(it.row.n)}", it.row.metric, it.row.lanes)
         for it in columns
     ]
-    roles = {system: role for it in columns for system, role in it.roles.items()}
-    return kinds.forest("forests", "Score of every system on each benchmark, by role", rows, roles, 250)
+    return Intervals("forests", "Score of every system on each benchmark, by role", rows, 250)
 
 
 def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> dict[str, Any]:
@@ -130,7 +129,7 @@ def context(columns: Sequence[Column], pages: Mapping[tuple[str, str], str]) -> 
         "rows": rows,
         "tests": sum(len(it.differences) for it in columns),
         "significant": sum(len(names) for it in columns for names in it.significant.values()),
-        "plot": forests(columns) if columns else None,
+        "plot": _forests(columns) if columns else None,
         "file": FILE,
     }
 

@@ -13,6 +13,7 @@ from nightjar.benchmarks.scores import from_rows
 from nightjar.benchmarks.sections import (
     Cell,
     Evaluated,
+    Intervals,
     ReportTable,
     TableRow,
     Value,
@@ -32,8 +33,7 @@ from stages.report.benchmark import (
     instances,
     published,
 )
-from stages.report.plots import kinds
-from stages.report.plots.spec import ROLES, Plot
+from stages.report.plots.spec import ROLES
 from stages.report.read import benchmark_results, systems
 from stages.report.read.benchmark_results import CONTROL, Results, Row, Rows
 from stages.report.read.facts import Node
@@ -212,7 +212,7 @@ def _share(row: Row, value: float) -> float:
     return share if row.metric.higher_is_better else 1 - share
 
 
-def _forest(results: Results, number: Number) -> Plot:
+def _forest(results: Results, number: Number) -> Intervals:
     """The benchmark's mean of tasks, else the headline metrics of its first tracks."""
     card = results.card
     rows = [
@@ -224,7 +224,7 @@ def _forest(results: Results, number: Number) -> Plot:
     if results.mean:
         rows = [(number.title, f"n = {numbers.count(number.row.n)}", number.row.metric, number.row.lanes)]
     label = f"Scores of every system with {CONFIDENCE:.0%} intervals, {card.title}"
-    return kinds.forest(f"forest-{card.name}", label, rows, results.roles, 270)
+    return Intervals(f"forest-{card.name}", label, rows, 270)
 
 
 # Panels of the forest plot, at most.

@@ -20,15 +20,11 @@ SYMBOLS = [symbol for symbol, _ in ROLES.values()]
 
 # Systems by role, in their order.
 Roles = Mapping[str, str]
-# A row of a forest: title, note, metric, and the values by system.
-ForestRow = tuple[str, str, Metric, Mapping[str, Interval]]
 
 
 def of(block: Intervals | Points, roles: Roles) -> Plot:
     """The plot of a section."""
-    if isinstance(block, Intervals):
-        return forest(block.name, block.label, block.rows, roles)
-    return points(block, roles)
+    return forest(block, roles) if isinstance(block, Intervals) else points(block, roles)
 
 
 def value_text(metric: Metric, lane: Interval) -> str:
@@ -37,10 +33,10 @@ def value_text(metric: Metric, lane: Interval) -> str:
     return value if lane.low is None else f"{value} {numbers.interval(metric, lane.low, lane.high)}"
 
 
-def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, width: float = 360) -> Plot:
+def forest(block: Intervals, roles: Roles) -> Plot:
     """A panel for each row, in it a lane for each system with its value and interval, all by role."""
     panels = []
-    for title, note, metric, lanes in rows:
+    for title, note, metric, lanes in block.rows:
         listed = sorted(
             (system for system in lanes if system in roles), key=lambda it: list(ROLES).index(roles[it])
         )
@@ -58,10 +54,11 @@ def forest(name: str, label: str, rows: Sequence[ForestRow], roles: Roles, width
         panels.append(Panel(title, x, _lanes(places), [*lines, *dots], _LANE * len(listed) + 8, note))
     values = [
         (title, metric.title, system, lane.value, lane.low, lane.high)
-        for title, _, metric, lanes in rows
+        for title, _, metric, lanes in block.rows
         for system, lane in lanes.items()
     ]
-    return Plot(name, label, panels, ("row", "metric", "system", "value", "low", "high"), values, width)
+    columns = ("row", "metric", "system", "value", "low", "high")
+    return Plot(block.name, block.label, panels, columns, values, block.width)
 
 
 def _lanes(places: Mapping[str, float], limit: int | None = None) -> Axis:

@@ -86,12 +86,12 @@ def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], r
     by_name = {node.name: node for node in nodes}
     run_models = stage_items.run_models()
     return Origin(
-        systems.sentences(params, benchmarks, by_name),
-        _models(params, by_name),
-        _datasets(nodes, [one.card for one in benchmarks]),
-        (by_name["split"].details.get("rows") or {}) if "split" in by_name else {},
-        profile,
-        [
+        systems=systems.sentences(params, benchmarks, by_name),
+        models=_models(params, by_name),
+        datasets=_datasets(nodes, [it.card for it in benchmarks]),
+        split=(by_name["split"].details.get("rows") or {}) if "split" in by_name else {},
+        profile=profile,
+        changes=[
             (
                 it.key,
                 None if it.kind == "added" else _parameter_text(it.old),
@@ -99,13 +99,19 @@ def read(params: Params, nodes: Sequence[Node], benchmarks: Sequence[Systems], r
             )
             for it in changes
         ],
-        unreadable,
-        [(it.key, _parameter_text(it.new)) for it in profile_values.changes({}, values) if it.new != {}],
-        _recipes(params, by_name),
-        {package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)},
-        _machines(nodes),
-        [node.name for node in nodes if node.stage in run_models and not node.details.get("machine")],
-        _libraries(nodes),
+        unreadable=unreadable,
+        parameters=[
+            (it.key, _parameter_text(it.new)) for it in profile_values.changes({}, values) if it.new != {}
+        ],
+        recipes=_recipes(params, by_name),
+        code={
+            package.__name__: identifier(Path(str(package.__file__)).parent) for package in (nightjar, stages)
+        },
+        machines=_machines(nodes),
+        without_machine=[
+            node.name for node in nodes if node.stage in run_models and not node.details.get("machine")
+        ],
+        libraries=_libraries(nodes),
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightjar.benchmarks.sections import Interval, PlotAxis, PlotPoint, Points
+from nightjar.benchmarks.sections import Interval, Intervals, PlotAxis, PlotPoint, Points
 from nightjar.statistics.metric import Metric
 from stages.report.plots import kinds
 from stages.report.plots.kinds import BIN, HIGH, LOW
@@ -36,7 +36,7 @@ GRAPHS = st.sets(
 
 
 def forest() -> Plot:
-    return kinds.forest("scores", "A <label>", [("Row & one", "n = 25", METRIC, LANES)], ROLES)
+    return kinds.forest(Intervals("scores", "A <label>", [("Row & one", "n = 25", METRIC, LANES)]), ROLES)
 
 
 def marks(plot: Plot, kind: str, panel: int = 0) -> list[Mark]:
@@ -63,7 +63,7 @@ def test_a_forest_has_every_value_at_its_place_in_the_colour_of_its_role() -> No
 
 
 def test_the_files_have_the_same_numbers_and_texts() -> None:
-    plot = kinds.forest("scores", "x", [("Row $a_b$ & \x1b one", "n = 25", METRIC, LANES)], ROLES)
+    plot = kinds.forest(Intervals("scores", "x", [("Row $a_b$ & \x1b one", "n = 25", METRIC, LANES)]), ROLES)
     _, files = plot.draw()
     root = ElementTree.fromstring(files["scores.svg"])
     texts = {it.text for it in root.iter(f"{SVG}text")}
@@ -82,7 +82,8 @@ def test_the_files_have_the_same_numbers_and_texts() -> None:
 
 def test_texts_of_a_drawing_in_the_page_are_no_markup() -> None:
     lanes = {"</svg><b>": Interval(1.0, None, None)}
-    ((drawing,), _) = kinds.forest("a", "a", [("r", "", METRIC, lanes)], {"</svg><b>": "human"}).draw()
+    plot = kinds.forest(Intervals("a", "a", [("r", "", METRIC, lanes)]), {"</svg><b>": "human"})
+    ((drawing,), _) = plot.draw()
     root = ElementTree.fromstring(drawing)
     assert [it.text for it in root.iter(f"{SVG}title")] == ["</svg><b> (human)\n1.0"]
     assert "</svg><b>" in {it.text for it in root.iter(f"{SVG}text")} and " id=" not in drawing
