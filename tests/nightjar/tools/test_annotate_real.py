@@ -51,7 +51,7 @@ def facts(folder: Path) -> list[Text]:
 
 
 def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list[Placed]]]:
-    """Two calls at each place of each text, with results: of the calculator, of a search and of the calendar."""
+    """Two calls at every third place of each text, with results: of the calculator, a search and the calendar."""
     found, toolbox = [], Toolbox([make("calculator")])
     for text in word_problems(folder)[:1]:
         first, second = re.findall(r"\d+", text.body)[:2]
@@ -64,13 +64,13 @@ def candidates(lm: LanguageModel, folder: Path) -> list[tuple[Text, Tokens, list
     placed = []
     for text, calls in found:
         tokens = Tokens.of(lm.tokenizer, text)
-        placed.append((text, tokens, [(n, *call) for n in range(len(tokens.body)) for call in calls]))
+        placed.append((text, tokens, [(n, *call) for n in range(0, len(tokens.body), 3) for call in calls]))
     return placed
 
 
 def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_data: Path) -> None:
     texts = candidates(lm, real_data)
-    assert sum(len(calls) for _, _, calls in texts) >= 50
+    assert sum(len(calls) for _, _, calls in texts) >= 16
     # The plain version reads the whole text for each loss. Equal texts are read once, to save time.
     once = cache(lambda ids: plain.log_probabilities(lm, list(ids)))
     decided = set()
@@ -87,7 +87,7 @@ def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_
 
 
 def test_samples_are_those_of_texts_read_alone(lm: LanguageModel, real_data: Path) -> None:
-    tool, texts = BrieflyInstructed(), word_problems(real_data)[:2]
+    tool, texts = BrieflyInstructed(), word_problems(real_data)[:1]
     annotator = Annotator(
         lm,
         tool,
@@ -100,8 +100,8 @@ def test_samples_are_those_of_texts_read_alone(lm: LanguageModel, real_data: Pat
             max_text_tokens=128,
         ),
     )
-    found = annotator.annotate(texts, ["a", "b"])
-    for text, seed, annotated in zip(texts, "ab", found, strict=True):
+    found = annotator.annotate(texts, ["a"])
+    for text, seed, annotated in zip(texts, "a", found, strict=True):
         likely = plain.marker_probabilities(lm, tool, text)
         places = sorted({one.token for one in annotated.candidates})
         assert places == sorted(sorted(range(1, len(likely)), key=lambda n: -likely[n])[:1])
