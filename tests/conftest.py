@@ -22,6 +22,9 @@ GOLDEN = Path(__file__).parent / "golden"
 # What the tests' modules load stays to the end: none of it is garbage, and each search through it takes half a second.
 gc.disable()
 
+# A new repository without Git's examples of hooks: hundreds of tests make or copy one.
+os.environ["GIT_TEMPLATE_DIR"] = ""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Each worker compiles other modules first, and finds the rest compiled by the others: in a new clone that is half

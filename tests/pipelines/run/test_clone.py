@@ -117,6 +117,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(project: Repo, when:
 def test_a_graph_that_git_does_not_know_is_one_line(project: Repo) -> None:
     subprocess.run(["git", "mv", "dvc.yaml", "other.yaml"], cwd=project.root, check=True)
     commit(project.root, "away")
+    (project.root / ".git/info").mkdir()
     (project.root / ".git/info/exclude").write_text("dvc.yaml\n")
     (project.root / "other.yaml").rename(project.root / "dvc.yaml")
     with pytest.raises(NightjarError, match=r"dvc\.yaml: not in Git; commit it"):
