@@ -10,7 +10,7 @@ import pytest
 from bench import fuzz, mutate
 from nightjar.core.errors import NightjarError
 
-CASES, SEED = 250, 7
+CASES, SEED = 100, 7
 READERS = {reader.name: reader for reader in fuzz.readers()}
 
 

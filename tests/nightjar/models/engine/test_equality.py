@@ -144,10 +144,12 @@ DECODERS = [
 
 @pytest.mark.parametrize("family", DECODERS)
 def test_a_family_answers_as_plain_transformers(family: str, llama: LanguageModel) -> None:
-    """In float32; and in bfloat16, which plain transformers rounds too."""
+    """In float32; and in bfloat16, which plain transformers rounds too, with each engine of the table."""
     lm, model = of_family(family, llama)
     assert lm.engine is ENGINES.get(family, lm.engine)
     check(lm, model)
+    if family not in ENGINES:
+        return
     short = build(family, torch.bfloat16)
     model.load_state_dict(short.state_dict())
     lm = replace(lm, model=deepcopy(short))
