@@ -79,7 +79,8 @@ SETS = {
 # The words after `python`, as patterns of the shell, of processes that are forked from the one with each set.
 FORKED = {
     "dvc": "'-m dvc '*|'-P '*'/pipelines/graph/dvc_worker.py '*",
-    "torch": "'-c '*|'-m stages.'*|'-u -m stages.'*|'-m accelerate.commands.launch '*|'-m torch.distributed.run '*",
+    "torch": "'-c '*|'-m stages.'*|'-u -m stages.'*|'-u -m worker '*|"
+    "'-m accelerate.commands.launch '*|'-m torch.distributed.run '*",
 }
 # In a shell's language, because an interpreter takes twenty times as long to start.
 SCRIPT = """#!/bin/sh
