@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nightjar.benchmarks import registry
+from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.params import Params
 from stages.report import leaderboard
 from stages.report.benchmark import instances
@@ -34,23 +35,19 @@ def build(
     """
     level = facts.levels(facts.graph(nodes))
     nodes = sorted(nodes, key=lambda node: (level[node.name], node.name))
-    cards = [benchmark_page.systems.card for benchmark_page in benchmarks]
-    roles = {
-        system: role for benchmark_page in benchmarks for system, role in benchmark_page.systems.roles.items()
-    }
-    track_title = _track_title(params, benchmarks)
-    origin = provenance.read(params, nodes, [benchmark_page.systems for benchmark_page in benchmarks], root)
+    systems = [benchmark_page.systems for benchmark_page in benchmarks]
+    cards = [it.card for it in systems]
+    roles = {system: role for it in systems for system, role in it.roles.items()}
+    track_title = _track_title(params, cards)
+    origin = provenance.read(params, nodes, systems, root)
+    of_origin = {"origin": origin, "params": params, "cards": cards}
     # The pages of the run: file, title and values; a page without values is left out.
     run_pages: list[tuple[str, str, dict[str, Any]]] = [
         ("training.html", "Training", stage_runs.training(nodes, roles)),
         ("calls.html", "Tool calls", augmented.context(tools, nodes)),
         ("data.html", "Data", data.context(nodes, cards, track_title)),
         ("contamination.html", "Contamination", contamination.context(overlaps, nodes, cards)),
-        (
-            "provenance.html",
-            "Where the results come from",
-            {"origin": origin, "params": params, "cards": cards},
-        ),
+        ("provenance.html", "Where the results come from", of_origin),
         ("stages.html", "What ran", stage_runs.context(nodes)),
     ]
     run_pages = [run_page for run_page in run_pages if run_page[2]]
@@ -58,8 +55,7 @@ def build(
         ("Benchmarks", [(f"{card.name}.html", card.title) for card in cards]),
         ("Run", [(file, title) for file, title, _ in run_pages]),
     ]
-    named = _named(origin, roles)
-    site = Site(menus, named)
+    site = Site(menus, _named(origin, roles))
     columns = leaderboard.columns_of(benchmarks)
     unscored = [benchmark_page.unscored for benchmark_page in benchmarks if benchmark_page.unscored]
     missing = [
@@ -118,10 +114,7 @@ def _instance_pages(benchmarks: Sequence[BenchmarkPage]) -> dict[tuple[str, str]
     }
 
 
-def _track_title(params: Params, benchmarks: Sequence[BenchmarkPage]) -> Callable[[str], str]:
+def _track_title(params: Params, cards: Sequence[Benchmark]) -> Callable[[str], str]:
     """The titles of the split's tracks: those of the benchmark whose test instances are the split's."""
-    for benchmark_page in benchmarks:
-        group = params.benchmarks[benchmark_page.systems.card.name]
-        if group.split:
-            return benchmark_page.systems.card.track_title
-    return lambda track: track
+    with_split = (card.track_title for card in cards if params.benchmarks[card.name].split)
+    return next(with_split, str)

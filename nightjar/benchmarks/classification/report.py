@@ -28,7 +28,6 @@ from nightjar.benchmarks.sections import (
     initial,
     numbered,
     texts,
-    words,
 )
 from nightjar.core import contracts, paths, tables
 from nightjar.core.display import number
@@ -286,40 +285,32 @@ def _turn(retrieval: Ranked, systems: Sequence[str], key: Key) -> int:
     return int(after) - int(before)
 
 
-def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequence[str]) -> ReportTable:
+def case(card: Benchmark, retrieval: Ranked, question: Question, systems: Sequence[str]) -> dict[str, Any]:
     """The first passages of both rankings of a question, with their labels where a reader gave them one."""
     key, gold = question.key, question.references[0]
     labelled = {row["ranking"]: row for row in retrieval.rows if (row["task_id"], row["id"]) == key}
-    answers = (
-        f"{system} answers {cut(retrieval.answers[system].get(key, '')) or '(empty)'} "
-        f"({'right' if retrieval.right[system].get(key) else 'wrong'})"
-        for system in systems
-    )
-    lines = [
-        question.id,
-        f"Question: {cut(card.query(question.parts), _QUESTION)}",
-        "; ".join((f"Label: {gold}", *answers)),
-    ]
-    if labelled:
-        consistent = (
-            f"{STAGES[stage][1]} {100 * labelled[stage]['consistent']:.0f}%"
-            for stage in STAGES
-            if stage in labelled
-        )
-        lines.append(f"Consistent: {', '.join(consistent)}")
-    before = {
-        number: f"{rank}" for rank, number in enumerate(retrieval.rankings["retrieve"][key][0].tolist(), 1)
-    }
+    before = {number: rank for rank, number in enumerate(retrieval.rankings["retrieve"][key][0].tolist(), 1)}
     sides = [_passages(retrieval, stage, key, gold, labelled.get(stage)) for stage in STAGES]
     rows: list[TableRow] = []
     for rank, (first, second) in enumerate(zip_longest(*sides), 1):
         first_cells = (None, None, None) if first is None else first[1:]
         second_cells = (None,) * 4 if second is None else (second[1], before.get(second[0]), *second[2:])
         rows.append((rank, *first_cells, *second_cells))
-    side = numbered("score") + texts("label")
-    first_columns = numbered("rank") + words("first stage") + side
-    columns = first_columns + words("reranked") + numbered("rank before") + side
-    return ReportTable(columns, rows, "\n".join(lines))
+    return {
+        "id": question.id,
+        "question": cut(card.query(question.parts), _QUESTION),
+        "label": gold,
+        "answers": [
+            (system, cut(retrieval.answers[system].get(key, "")), retrieval.right[system].get(key))
+            for system in systems
+        ],
+        "consistent": {
+            title: f"{100 * labelled[stage]['consistent']:.0f}%"
+            for stage, (_, title) in STAGES.items()
+            if stage in labelled
+        },
+        "rows": rows,
+    }
 
 
 def _passages(

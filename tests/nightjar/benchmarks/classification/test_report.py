@@ -118,13 +118,13 @@ def test_questions_that_reranking_moves_come_first(ranked: Ranked) -> None:
 
 @pytest.mark.parametrize("one", QUESTIONS[::5], ids=lambda one: one.id)
 def test_a_case_has_both_rankings_side_by_side(ranked: Ranked, one: Question) -> None:
-    table = report.case(BENCHMARK, ranked, one, report.compared(ranked))
+    case = report.case(BENCHMARK, ranked, one, report.compared(ranked))
     orders = {stage: ranked.rankings[stage][one.key][0].tolist() for stage in ("retrieve", "rerank")}
     labels = {row["ranking"]: row["labels"] for row in ranked.rows if row["id"] == one.id}
-    assert "fid answers" in table.caption and "pgra answers" in table.caption
-    for place, row in enumerate(table.rows):
+    assert [answer[0] for answer in case["answers"]] == ["fid", "pgra"] and case["label"] == one.references[0]
+    for place, row in enumerate(case["rows"]):
         rank, *first, second, before, _, label = row
-        assert rank == place + 1 and len(row) == len(table.columns)
+        assert rank == place + 1 and len(row) == 8
         for stage, (text, told) in {"retrieve": (first[0], first[2]), "rerank": (second, label)}.items():
             assert text == f"Passage <{orders[stage][place]}>"
             known = labels[stage][place] if place < DEPTH else ""
