@@ -159,7 +159,7 @@ class Section:
     """A section of a page: a Jinja template, its text or its file, with its values; `id` names it in links.
 
     A template has `table(columns, rows, caption)`, `figure(plot)`, and the columns `texts`, `numbered` and `words`.
-    Every value is escaped.
+    Every value is escaped. The names `named` and `drawn` are the report's.
     """
 
     id: str
