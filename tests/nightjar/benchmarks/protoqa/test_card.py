@@ -10,14 +10,10 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks import registry
-from nightjar.benchmarks.answers_and_references import read_references, write_references
 from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.benchmarks.file_scoring import compare_files, score_files
 from nightjar.benchmarks.protoqa import similarity, wordnet
-from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
-from nightjar.core.tables import ArtifactWriter
 from pipelines.cli import main
 from tests.in_process import captured
 from tests.made_benchmark import made_benchmark
@@ -139,17 +135,6 @@ def test_bad_encoders(tmp_path: Path, references: Path, make: Callable[[Path], o
 def test_a_benchmark_without_metrics_of_an_encoder(made_benchmark: Benchmark, tmp_path: Path) -> None:
     with pytest.raises(NightjarError, match="no metric of made needs an encoder"):
         made_benchmark.with_encoder(tmp_path)
-
-
-def test_references_are_written_in_the_form_that_is_read(tmp_path: Path, references: Path) -> None:
-    card = registry.load_benchmark("protoqa")
-    asked = read_references(card, references)
-    with ArtifactWriter(tmp_path / "questions") as writer:
-        writer.write(contracts.QUESTIONS, [one.row() for one in asked], part="all")
-    assert write_references(card, tmp_path / "written.jsonl", tmp_path / "questions") == 2
-    assert [one.parts for one in read_references(card, tmp_path / "written.jsonl")] == [
-        one.parts for one in asked
-    ]
 
 
 def test_published_development_scores(real_data: Path) -> None:

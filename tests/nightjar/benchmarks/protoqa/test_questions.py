@@ -58,10 +58,6 @@ def test_questions_whose_answers_are_not_published_are_asked(sources: Sources) -
     )
 
 
-def test_so_many_questions_are_drawn(sources: Sources) -> None:
-    assert len(list(QUESTION_SET.questions(sources, ProtoQASettings(questions=2), 1))) == 2
-
-
 def test_training_pairs(sources: Sources) -> None:
     files = {"train": "train.question_answer_pairs", "dev": "dev.scraped"}
     found = list(QUESTION_SET.training_questions(sources, ProtoQASettings(**files, train_pairs=4), 1))
