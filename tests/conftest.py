@@ -61,13 +61,14 @@ def _folder(variable: str) -> Path:
 # The files that take half a minute and more on two cores, the longest first (pytest --durations=0).
 LONGEST = (
     "pipelines/test_end_to_end.py",
-    "pipelines/study/test_study_points.py",
     "pipelines/serving/test_deployments.py",
     "pipelines/test_reliability.py",
-    "stages/train/test_launch.py",
+    "pipelines/study/test_study_points.py",
+    "docs/test_library.py",
+    "nightjar/models/engine/test_equality.py",
     "pipelines/nightly/test_night.py",
-    "nightjar/tools/test_annotate_real.py",
     "pipelines/test_flows.py",
+    "stages/train/test_launch.py",
     "pipelines/run/test_rebuild_run.py",
     "pipelines/run/test_shards.py",
     "bench/test_fuzz.py",

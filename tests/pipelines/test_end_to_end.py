@@ -195,14 +195,14 @@ def test_every_artifact_is_there_and_keeps_its_accounts(built: Path) -> None:
     assert (built / "data/report/index.html").read_text().startswith("<!doctype html>")
 
 
-def run_dvc(folder: Path, *words: str) -> str:
+def run_dvc(python: str, folder: Path, *words: str) -> str:
     identity = {
         f"GIT_{role}_{part}": "test@localhost"
         for role in ("AUTHOR", "COMMITTER")
         for part in ("NAME", "EMAIL")
     }
     process = subprocess.run(
-        [sys.executable, "-m", "dvc", *words],
+        [python, "-m", "dvc", *words],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -212,8 +212,8 @@ def run_dvc(folder: Path, *words: str) -> str:
     return process.stdout
 
 
-def test_the_metrics_and_plots_of_dvc_are_the_scores_and_the_losses(built: Path) -> None:
-    shown = json.loads(run_dvc(built, "metrics", "show", "--json"))
+def test_the_metrics_and_plots_of_dvc_are_the_scores_and_the_losses(python: str, built: Path) -> None:
+    shown = json.loads(run_dvc(python, built, "metrics", "show", "--json"))
     assert list(shown[""]["data"]) == ["data/scores.json"]
     scores = shown[""]["data"]["data/scores.json"]["data"]
     assert {f"{name}-{system}" for name in scores for system in scores[name]} >= set(SYSTEMS)
@@ -221,16 +221,16 @@ def test_the_metrics_and_plots_of_dvc_are_the_scores_and_the_losses(built: Path)
         ("losses.csv", ("recipe", "curve")),
         ("leaderboard.csv", ("benchmark", "low", "high")),
     ):
-        plot = json.loads(run_dvc(built, "plots", "show", "--show-vega", f"data/report/{file}"))
+        plot = json.loads(run_dvc(python, built, "plots", "show", "--show-vega", f"data/report/{file}"))
         drawn = json.dumps({key: value for key, value in plot.items() if key != "data"})
         rows = plot["data"]["values"]
         assert rows and all(f'"{head}"' in drawn and head in rows[0] for head in heads)
 
 
-def test_dvc_runs_an_experiment_with_another_setting(models: Path, tmp_path: Path) -> None:
+def test_dvc_runs_an_experiment_with_another_setting(python: str, models: Path, tmp_path: Path) -> None:
     """DVC writes params.yaml anew, and stages read what DVC has written."""
     folder = project(tmp_path, models)
-    run_dvc(folder, "exp", "run", "-S", "split.dev_tasks=1", "split")
+    run_dvc(python, folder, "exp", "run", "-S", "split.dev_tasks=1", "split")
     assert load(folder / "params.yaml").split.dev_tasks == 1
     assert len({row["task_id"] for row in tables.read_rows(folder / "data/split", contracts.DEV)}) == 1
 
