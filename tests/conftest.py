@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
@@ -46,6 +47,17 @@ def pytest_collection_finish() -> None:
 # A deadline for each example, by the clock, tells of the machine's load and not of the code.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def own_tasks() -> Iterator[None]:
+    """Forget the task files that a test adds: they are gone with its folder."""
+    module = "nightjar.benchmarks.registry"
+    before = dict(sys.modules[module]._added) if module in sys.modules else {}
+    yield
+    if module in sys.modules:
+        sys.modules[module]._added.clear()
+        sys.modules[module]._added.update(before)
 
 
 def _folder(variable: str) -> Path:
