@@ -9,10 +9,11 @@ import atexit
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -28,7 +29,8 @@ from nightjar.models.engine.loading import load, prepare
 from nightjar.models.reader import encode_inputs
 from nightjar.models.reader import load as load_reader
 from nightjar.models.servers.completion_server import MOST_TOKENS, CompletionServer
-from nightjar.models.servers.http_client import RequestLimits
+from nightjar.models.servers.forced_tokens import ForcedTokens
+from nightjar.models.servers.http_client import HttpClient, RequestLimits
 from nightjar.models.servers.server_address import Address
 from nightjar.params.inputs import PinnedSource
 from nightjar.search.encoder import SentenceEncoder
@@ -47,6 +49,31 @@ COMPLETION = json.dumps({"id": "c", "model": "m", "choices": [CHOICE], "usage": 
 MODELS = json.dumps({"object": "list", "data": [{"id": "m", "object": "model"}]}).encode()
 REFUSAL = json.dumps({"error": {"message": "prompt too long", "type": "invalid", "code": 400}}).encode()
 HEADERS = b"Content-Type: application/json\r\nConnection: close\r\n"
+# What llama.cpp's server says of the text "ab" and its tokens, to both questions at once.
+TOKENS = json.dumps(
+    {
+        "tokens": [{"id": 5, "piece": "a"}, {"id": 6, "piece": [98]}],
+        "choices": [
+            {
+                "text": "a",
+                "logprobs": {
+                    "content": [
+                        {
+                            "id": 5,
+                            "token": "a",
+                            "logprob": -1.5,
+                            "top_logprobs": [
+                                {"id": 6, "token": "b", "logprob": -0.5},
+                                {"id": 5, "token": "a", "logprob": -1.5},
+                            ],
+                        }
+                    ]
+                },
+            }
+        ],
+        "usage": {},
+    }
+).encode()
 ADDRESSES = (b"http://127.0.0.1:8080/v1#org/model", b"https://host.example", b"http://[::1]:9/llm/")
 # Of one request; nothing is tried again.
 LIMITS = RequestLimits(connect=1.0, answer=5.0, size=2**16, retries=0)
@@ -117,7 +144,7 @@ def _server(path: Path, reply: bytes, model: str | None = "m") -> Iterator[Compl
             _named(path, error)
 
 
-def _named(path: Path, error: NightjarError) -> None:
+def _named(path: Path, error: NightjarError) -> NoReturn:
     if not error.where.startswith("server:"):
         raise AssertionError(f"the server is not named: {error}") from None
     raise NightjarError(error.what, path, error.fix) from None
@@ -145,6 +172,29 @@ def _refusal(path: Path) -> None:
             return
         raise
     raise AssertionError("a refused request has an answer")
+
+
+def _tokens(path: Path) -> None:
+    """The log-probabilities of a text by forced tokens: none above 0, and ends within the text."""
+    reply = _reply(b"200 OK", path.read_bytes())
+    with (
+        talking(lambda connection: connection.sendall(reply)) as url,
+        HttpClient(url, f"server:{url}", LIMITS) as client,
+    ):
+
+        def ask(body: Mapping[str, Any]) -> Mapping[str, Any]:
+            try:
+                answer = client.ask(url, body)
+            except NightjarError as error:
+                _named(path, error)
+            return answer if isinstance(answer.get("usage"), dict) else {**answer, "usage": {}}
+
+        forced = ForcedTokens(ask, ask)
+        reason, pieces = forced.check("ab"), forced.pieces("ab", 1)
+    if pieces is None:
+        raise NightjarError(reason or "its tokens are not those of the text", path, "send others")
+    if not all(1 < it.end <= 2 and (it.logprob is None or it.logprob <= 0) for it in pieces):
+        raise AssertionError(f"pieces that cannot be: {pieces}")
 
 
 def _listed(path: Path) -> None:
@@ -209,6 +259,7 @@ def readers() -> list[FuzzedReader]:
                lambda path: _completed(path, _reply(b"200 OK", path.read_bytes())), 0.3),
         FuzzedReader("refusals of servers", (REFUSAL,), jsons, "refusal", _refusal, 0.1),
         FuzzedReader("models of servers", (MODELS,), jsons, "models", _listed, 0.1),
+        FuzzedReader("tokens of servers", (TOKENS,), jsons, "tokens", _tokens, 0.1),
         FuzzedReader("answers as bytes", replies, mutate_bytes, "answer",
                lambda path: _completed(path, path.read_bytes()), 0.3),
         FuzzedReader("addresses of servers", ADDRESSES, mutate_bytes, "address", _address),
