@@ -180,8 +180,8 @@ FORMULAS: Mapping[str, Formula] = {
     "acc_norm": _accuracy_by_length,
     "exact_match": _exact_match,
 }
-# Filters of texts by the functions that lm-evaluation-harness 0.4 names.
-FILTERS: Mapping[str, Callable[[str], str]] = {"take_first": str, "remove_whitespace": str.strip}
+# The functions of filters of texts that are known here, by their names in lm-evaluation-harness 0.4.
+FILTERS = ("take_first", "remove_whitespace")
 # The keys of a metric in the settings of a task that do not change the value of a document.
 METRIC_KEYS = {"metric", "aggregation", "higher_is_better"}
 
@@ -213,13 +213,18 @@ def _text_filter(name: str, task_settings: Mapping[str, Any]) -> Callable[[str],
     filters = task_settings.get("filter_list")
     if not filters:
         return str if name == NO_FILTER else None
-    steps = next(
-        (it.get("filter") for it in filters if isinstance(it, dict) and it.get("name") == name), None
+    named = (
+        [it for it in filters if isinstance(it, dict) and it.get("name") == name]
+        if isinstance(filters, list)
+        else []
     )
-    names = [it.get("function") for it in steps or () if isinstance(it, dict) and it.keys() <= {"function"}]
-    if not names or len(names) < len(steps or ()) or not set(names) <= FILTERS.keys():
+    steps = named[0].get("filter") if named else None
+    # A step with settings of its own is another one.
+    if not isinstance(steps, list) or not all(
+        step in [{"function": function} for function in FILTERS] for step in steps
+    ):
         return None
-    return str.strip if "remove_whitespace" in names else str
+    return str.strip if {"function": "remove_whitespace"} in steps else str
 
 
 def _is_plain(metric: str, task_settings: Mapping[str, Any]) -> bool:

@@ -90,6 +90,15 @@ def test_texts_are_scored_where_the_filter_takes_blanks_off(tmp_path: Path) -> N
     [
         {},
         SETTINGS | {"filter_list": None},
+        *(
+            SETTINGS | {"filter_list": broken}
+            for broken in (5, "strict", {"name": "strict"}, [5], [STRIPPED | {"filter": 5}])
+        ),
+        *(
+            SETTINGS | {"filter_list": [STRIPPED | {"filter": [step]}]}
+            for step in (5, {"function": ["take_first"]}, None)
+        ),
+        SETTINGS | {"metric_list": ["exact_match"]},
         SETTINGS
         | {"filter_list": [{"name": "strict", "filter": [{"function": "regex", "regex_pattern": "a"}]}]},
         SETTINGS | {"metric_list": [{"metric": "exact_match", "ignore_case": True}]},
