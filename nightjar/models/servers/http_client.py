@@ -143,6 +143,8 @@ class HttpClient:
     def __init__(self, url: str, where: str, limits: RequestLimits) -> None:
         self.url, self.where, self.limits = url, where, limits
         self._key = _key()
+        forms = {self._key, json.dumps(self._key)[1:-1], repr(self._key)[1:-1], quote(self._key, safe="")}
+        self._key_forms = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -197,15 +199,15 @@ class HttpClient:
             # The client would read this address, and fails on one that is not of HTTP.
             response.extensions["location"] = response.headers.pop("Location", None)
         response.encoding = "utf-8"
-        # The client would obey it, whatever the status says.
-        response.headers.pop("x-should-retry", None)
-        if response.status_code in _NO_ENDPOINT:
-            response.headers["x-should-retry"] = "false"
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _BoundedStream(response.stream, self.limits.size)
         await response.aread()
         if response.status_code == 200:
             response.status_code = _error_status(response.content) or 200
+        # The client would obey it, whatever the status says.
+        response.headers.pop("x-should-retry", None)
+        if response.status_code in _NO_ENDPOINT:
+            response.headers["x-should-retry"] = "false"
 
     def ask(self, url: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the JSON object that answers a request to a URL: with a body by POST, else by GET.
@@ -303,10 +305,7 @@ class HttpClient:
 
     def _hidden(self, text: str) -> str:
         """The text without the key, which some servers repeat; also as JSON, Python or URLs have it."""
-        if not self._key:
-            return text
-        forms = {self._key, json.dumps(self._key)[1:-1], repr(self._key)[1:-1], quote(self._key, safe="")}
-        return re.sub("|".join(map(re.escape, sorted(forms, key=len, reverse=True))), "…", text)
+        return self._key_forms.sub("…", text) if self._key else text
 
 
 def _key() -> str:

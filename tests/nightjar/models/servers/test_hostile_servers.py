@@ -122,9 +122,12 @@ def test_the_status_alone_decides_what_is_retried(
     assert len(connections) == requests
 
 
-def test_an_error_whose_code_refuses_the_request_is_not_retried(interface: Interface) -> None:
-    answer = 200, {"error": {"message": "prompt too long", "code": 400}}
-    told = pytest.raises(NightjarError, match=r"it refuses the request \(400: prompt too long\)")
+@pytest.mark.parametrize(("code", "what"), [(400, "it refuses the request"), (501, "no endpoint .*")])
+def test_an_error_whose_code_refuses_the_request_is_not_retried(
+    interface: Interface, code: int, what: str
+) -> None:
+    answer = 200, {"error": {"message": "prompt too long", "code": code}}
+    told = pytest.raises(NightjarError, match=rf"{what} \({code}: prompt too long\)")
     with serving(lambda body: answer) as served, told:
         interface.ask(served.url)
     assert len(served.asked) == 1
