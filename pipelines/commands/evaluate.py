@@ -186,9 +186,8 @@ def evaluate(
         for names in (ENGINE, CHAT)
     )
     if requests is not None:
-        if any((benchmarks, data, task, allow_outside, settings, tasks, limit, calls, chat)) or (
-            chat_template is not None
-        ):
+        chatting = chat or chat_template is not None
+        if any((benchmarks, data, task, allow_outside, settings, tasks, limit, calls, chatting)):
             raise click.UsageError("--requests goes with --model, --output and the options of weights alone")
         with bar("starting") as show:
             log_to_stderr()
