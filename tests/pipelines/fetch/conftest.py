@@ -1,4 +1,4 @@
-"""A publisher on loopback: an HTTPS server whose files a test sets, and a way to point Git at local repositories."""
+"""A publisher on loopback: an HTTPS server whose files a test sets, and a repository that Git finds at an address."""
 
 from __future__ import annotations
 
@@ -9,8 +9,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from pipelines.fetch import downloads
+from pipelines.fetch.sources import Named, Part
+from tests.conftest import git
+
+# A source in the fixture `repository`.
+GIT = {"git": "https://published.example/sums", "files": {"data/sums.*": "in/"}}
+
+
+def part(*sources: dict[str, Any]) -> Named:
+    about = {"for": "a test", "licence": "MIT", "citation": "none", "megabytes": 1}
+    return Named("sums", "all", "ingest.sums.path", Part.model_validate({**about, "from": list(sources)}))
+
+
+def get(root: Path, sums: Named) -> None:
+    downloads.fetch(root, sums, lambda done, total: None)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 @dataclass
@@ -35,18 +58,22 @@ class Answer:
 
 @dataclass
 class Publisher:
-    """`files` by path, of the media type `kind`; `cut` ends answers after so many bytes, or lets them wait there for
-    `release`. The answers of `script` come first. `ranges` are the ranges that were requested.
+    """`files` by path; `cut` ends answers after so many bytes, or lets them wait there for `release`. The answers of
+    `script` come first. `ranges` are the ranges that were requested.
     """
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
-    kind: str = ""
     cut: int | None = None
     ranges: list[str | None] = field(default_factory=list)
     release: threading.Event | None = None
     script: list[Answer] = field(default_factory=list)
     etag: str | None = None
+
+    def part(self, path: str, data: bytes, **source: Any) -> Named:
+        """Publish a file at `path`, and return a part of a data set whose only source it is."""
+        self.files[path] = data
+        return part({"url": self.url + path, "files": {path.rsplit("/", 1)[1]: "./"}, **source})
 
 
 @pytest.fixture(scope="session")
@@ -66,38 +93,36 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def publisher(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
-    found = Publisher()
+    publisher = Publisher()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            asked = self.headers.get("Range")
-            found.ranges.append(asked)
-            if found.script:
-                found.script.pop(0).send(self)
+            requested = self.headers.get("Range")
+            publisher.ranges.append(requested)
+            if publisher.script:
+                publisher.script.pop(0).send(self)
                 return
-            data = found.files.get(self.path)
+            data = publisher.files.get(self.path)
             if data is None:
                 self.send_error(404)
                 return
-            start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
-            etag = f'"{len(data)}"' if found.etag is None else found.etag
-            if asked and self.headers.get("If-Range") != etag:
+            start = int(requested.removeprefix("bytes=").removesuffix("-")) if requested else 0
+            etag = f'"{len(data)}"' if publisher.etag is None else publisher.etag
+            if requested and self.headers.get("If-Range") != etag:
                 start = 0
             self.send_response(206 if start else 200)
             self.send_header("Content-Length", str(len(data) - start))
-            if found.kind:
-                self.send_header("Content-Type", found.kind)
             self.send_header("ETag", etag)
             if start:
                 self.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
             self.end_headers()
-            rest = data[start:]
-            self.wfile.write(rest if found.cut is None else rest[: found.cut])
+            body = data[start:]
+            self.wfile.write(body if publisher.cut is None else body[: publisher.cut])
             self.wfile.flush()
-            if found.release:
-                found.release.wait(60)
+            if publisher.release:
+                publisher.release.wait(60)
             self.close_connection = True
 
         def log_message(self, *arguments: object) -> None:
@@ -111,8 +136,29 @@ def publisher(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pu
     thread.start()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    found.url = f"https://127.0.0.1:{server.server_address[1]}"
-    yield found
+    publisher.url = f"https://127.0.0.1:{server.server_address[1]}"
+    yield publisher
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def repository(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository that Git finds at the address of `GIT`, with two commits."""
+    folder = tmp_path_factory.mktemp("published")
+    git(folder, "init", "--quiet")
+    for option in ("allowFilter", "allowAnySHA1InWant"):
+        git(folder, "config", f"uploadpack.{option}", "true")
+    (folder / "data").mkdir()
+    for number, text in enumerate(("1+1\n", "2+2\n")):
+        (folder / "data/sums.txt").write_text(text)
+        (folder / "data/other.bin").write_bytes(bytes(1000))
+        git(folder, "add", "--all")
+        git(folder, "commit", "-m", "sums")
+        git(folder, "tag", f"v{number}")
+    git(folder, "tag", "-a", "-m", "annotated", "annotated", "v0")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{folder.as_uri()}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", GIT["git"])
+    return folder

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from pipelines.cli import main
 from pipelines.fetch import downloads, sources
+from tests.conftest import git
 from tests.in_process import captured
 
 DATA = os.environ.get("NIGHTJAR_REAL_DATA")
@@ -60,20 +60,23 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 target = folder / place.format(file.parent.name)
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, target)
-        own = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        commands = (["init"], ["add", "--all"], [*own, "commit", "-m", "data"], ["tag", "v2.8"])
-        for command in (*commands, ["config", "uploadpack.allowFilter", "true"]):
-            subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+        for command in (
+            "init",
+            "add --all",
+            "commit -m data",
+            "tag v2.8",
+            "config uploadpack.allowFilter true",
+        ):
+            git(folder, *command.split())
     return root
 
 
 @pytest.fixture
-def project(tmp_path: Path, published: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(workdir: Path, published: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{published.as_uri()}/.insteadOf")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return workdir
 
 
 def test_published_files_are_fetched_as_they_are_and_read(project: Path) -> None:
