@@ -13,7 +13,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.gaussian_process import GaussianProcessRegressor
 from transformers import AutoModel, AutoTokenizer
 
 from nightjar.benchmarks.answers_and_references import read_answers, read_references
@@ -76,6 +75,8 @@ def test_an_answer_belongs_to_the_cluster_whose_strings_are_close() -> None:
 )
 def test_values_are_those_of_the_published_procedure(tmp_path: Path, answers: list[str]) -> None:
     """One batch of all strings and answers, padded without a mask, and a regressor of scikit-learn a cluster."""
+    from sklearn.gaussian_process import GaussianProcessRegressor  # a second that no other test needs
+
     folder = sentence_encoder(tmp_path)
     clusters = [["rain", "Shower"], ["snow", "flakes of snow"], ["plane"], ["rain"]]
     asked = question(*clusters, text="name something that falls from the sky?")
@@ -176,15 +177,15 @@ def test_an_encoder_of_whole_texts(tmp_path: Path) -> None:
 
 
 # The first questions, because a regressor of each cluster takes half a second.
-QUESTIONS = 8
+QUESTIONS = 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "answered", "incorrect"),
     [
-        ("gpt2finetuned.json", (74.2, 71.4, 71.9, 73.5), (83.4, 83.6, 83.6)),
-        ("human.jsonl", (80.2, 80.3, 75.4, 86.8), (93.1, 93.1, 93.1)),
+        ("gpt2finetuned.json", (87.1, 73.1, 71.2, 67.6), (71.0, 71.0, 71.0)),
+        ("human.jsonl", (76.8, 72.2, 71.2, 89.6), (94.1, 94.1, 94.1)),
     ],
 )
 def test_published_lists_by_minilm(

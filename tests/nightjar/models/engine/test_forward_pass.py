@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +24,7 @@ from nightjar.models.engine.kv_cache import KVCache, KVPage
 from nightjar.models.engine.language_model import Engine, LanguageModel
 from nightjar.models.engine.loading import load, prepare
 from nightjar.models.engine.shared_prefixes import prefill
+from tests.pipelines import forked
 
 IDS = st.lists(st.integers(1, 300), min_size=1, max_size=7)
 
@@ -129,7 +129,7 @@ def test_a_product_of_the_size_of_a_real_model_does_not_depend_on_its_rows() -> 
         "found = [torch.nn.functional.linear(rows[:, :count], weights)[:, :8] for count in (8, 32, 40, 64, 128)]\n"
         "print(all(torch.equal(found[0], other) for other in found))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([forked.interpreter(), "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
 
 
