@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import logging
 import os
@@ -16,7 +17,26 @@ from pathlib import Path
 
 import pytest
 
+from nightjar import params
 from pipelines.cli import main
+from stages._runtime.checkpoint import Shard
+from stages._runtime.stage import StageRun
+
+
+def finish_stage(name: str, shard: str | None = None) -> StageRun:
+    """Run the stage `name` of the current folder's parameters to its end; it returns what the stage counted, and raises
+    what the stage raises.
+    """
+    stage = StageRun(name, params.load(), Shard.parse(shard) if shard else None)
+    importlib.import_module(f"stages.{name.partition('@')[0]}.__main__").run(stage)
+    return stage
+
+
+def refused_stage(folder: str, *arguments: str, cwd: Path | None = None) -> str:
+    """The one line with which `python -m stages.FOLDER ARGUMENTS` refuses wrong input."""
+    done = run_stage(folder, *arguments, cwd=cwd)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    return done.stderr
 
 
 def run_stage(folder: str, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from pathlib import Path
 
 import pytest
 
-from nightjar import params
-from stages._runtime.checkpoint import Shard
-from stages._runtime.stage import StageRun
 from tests import shard_project
 from tests.conftest import ROOT
-from tests.in_process import run_stage
+from tests.in_process import finish_stage, refused_stage
 from tests.killing import units_added
-
-
-def run(name: str, shard: str | None = None) -> StageRun:
-    """Run a stage in the current folder and this process, which saves the seconds of importing torch."""
-    stage = StageRun(name, params.load(), Shard.parse(shard) if shard else None)
-    importlib.import_module(f"stages.{name.partition('@')[0]}.__main__").run(stage)
-    return stage
 
 
 @pytest.mark.parametrize("name", shard_project.STAGES)
@@ -31,16 +20,16 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
     one = shard_project.make(tmp_path / "one", tiny_model)
     many = shard_project.make(tmp_path / "many", tiny_model)
     monkeypatch.chdir(one)
-    facts = run(name)
+    facts = finish_stage(name)
     monkeypatch.chdir(many)
     with units_added(kill_after=1) as first:
-        run(name, "3/3")
+        finish_stage(name, "3/3")
     with units_added() as added:
-        run(name, "1/3")
+        finish_stage(name, "1/3")
         assert not shard_project.outputs(many)  # a shard publishes nothing
-        run(name, "3/3")
+        finish_stage(name, "3/3")
         shards = len(first + added)
-        assert run(name) == facts
+        assert finish_stage(name) == facts
     added = first + added
     assert shard_project.outputs(many) == shard_project.outputs(one) != {}
     # Every unit was computed once: by a shard, or by the whole run where its shard never came.
@@ -59,6 +48,4 @@ def test_shards_and_then_the_whole_run_make_the_bytes_of_one_process(
 )
 def test_a_wrong_share_is_told_in_one_line(workdir: Path, arguments: list[str], told: str) -> None:
     shutil.copy(ROOT / "params.yaml", workdir)
-    done = run_stage("encode", *arguments)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert told in done.stderr
+    assert told in refused_stage("encode", *arguments)

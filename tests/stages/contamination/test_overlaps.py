@@ -30,10 +30,11 @@ from nightjar.core.contracts import (
     TRAIN,
     TRAIN_QUESTIONS,
 )
+from nightjar.core.identity import contents
 from stages.contamination.overlaps import OverlapFinder, TrainingText
 from stages.contamination.shared_runs import BenchmarkTexts, build
 from tests.conftest import ROOT
-from tests.in_process import run_stage
+from tests.in_process import refused_stage, run_stage
 from tests.made_benchmark import changed
 from tests.stages.rows import instance, write_documents
 
@@ -265,11 +266,10 @@ def test_the_stage(made: Path) -> None:
     assert "supernatinst: 1 of 4 test questions share 13 words in a row" in done.stderr
     assert "tool_use: 1 of 3 test questions" in done.stderr
     assert "1 have a reference in their retrieved passages" in done.stderr
-    bytes_of = {path.name: path.read_bytes() for path in OUTPUT.rglob("*.parquet")}
+    before = contents(OUTPUT)
     command = [sys.executable, "-m", "stages.contamination"]  # sets have another order in another process
     assert subprocess.run(command).returncode == 0
-    assert bytes_of == {path.name: path.read_bytes() for path in OUTPUT.rglob("*.parquet")}
+    assert contents(OUTPUT) == before
     (QUESTIONS_OF / "supernatinst/questions/z.parquet").unlink()
     (QUESTIONS_OF / "supernatinst/questions/y.parquet").unlink()
-    done = run_stage("contamination")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    refused_stage("contamination")

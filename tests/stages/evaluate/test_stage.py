@@ -13,7 +13,8 @@ import pytest
 
 from nightjar.benchmarks.aggregate import pairs
 from nightjar.core import contracts, tables
-from tests.in_process import run_stage
+from nightjar.core.identity import contents
+from tests.in_process import refused_stage, run_stage
 from tests.questions import question, write_questions
 from tests.stages.rows import instance
 
@@ -63,8 +64,8 @@ def project(workdir: Path) -> Path:
     return workdir
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return run_stage("evaluate", *(arguments or ("supernatinst",)))
+def run() -> subprocess.CompletedProcess[str]:
+    return run_stage("evaluate", "supernatinst")
 
 
 def test_scores_and_facts(project: Path) -> None:
@@ -116,30 +117,26 @@ def test_a_random_demonstration(project: Path) -> None:
 
 
 def test_same_input_same_bytes(project: Path) -> None:
-    def files() -> dict[str, bytes]:
-        paths = [*Path("data/evaluate").rglob("*.parquet"), *Path("data/metrics").iterdir()]
-        return {path.as_posix(): path.read_bytes() for path in paths}
-
+    outputs = (Path("data/evaluate/supernatinst"), Path("data/metrics"))
     run()
-    first = files()
+    first = contents(*outputs)
     shutil.rmtree("data/evaluate")
     # Sets have another order in another process.
     subprocess.run([sys.executable, "-m", "stages.evaluate", "supernatinst"], check=True)
-    assert files() == first and len(first) == 6
+    assert contents(*outputs) == first
 
 
 def test_predictions_of_another_split(project: Path) -> None:
     strange = prediction("combined", instance("t9", "t9-0", "", "", **WORDS), "x")
     with tables.ArtifactWriter(Path("data/predict/supernatinst/combined")) as writer:
         writer.write(contracts.PREDICTIONS, [strange])
-    done = run()
-    assert done.returncode == 2 and "belong to no question" in done.stderr
-    assert len(done.stderr.splitlines()) == 1 and not Path("data/evaluate").exists()
+    assert "belong to no question" in refused_stage("evaluate", "supernatinst")
+    assert not Path("data/evaluate").exists()
 
 
 def test_a_wrong_name_and_a_wrong_setting(project: Path) -> None:
-    assert run("sonnets").returncode == 2
+    refused_stage("evaluate", "sonnets")
     text = Path("params.yaml").read_text()
     Path("params.yaml").write_text(text.replace("copy_demo: first", "copy_demo: last"))
-    done = run()
-    assert done.returncode == 2 and "benchmarks.supernatinst.copy_demo = 'last' is not allowed" in done.stderr
+    error = refused_stage("evaluate", "supernatinst")
+    assert "benchmarks.supernatinst.copy_demo = 'last' is not allowed" in error

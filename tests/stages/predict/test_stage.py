@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from nightjar import params
 from nightjar.core import contracts, tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
+from nightjar.core.identity import contents
 from stages._runtime.stage import StageRun
-from stages.predict.__main__ import run
 from tests.conftest import ROOT
+from tests.in_process import finish_stage
 from tests.killing import units_added
 from tests.pipelines import forked
 from tests.questions import question, write_questions
@@ -50,9 +50,7 @@ def project(folder: Path, model: Path, instances: int = 5, **changes: Any) -> Pa
 def finish(folder: Path, patch: pytest.MonkeyPatch, item: str = ITEM) -> StageRun:
     """Run the stage in this process, which saves the seconds of importing torch."""
     patch.chdir(folder)
-    stage = StageRun(f"predict@{item}", params.load())
-    run(stage)
-    return stage
+    return finish_stage(f"predict@{item}")
 
 
 # The stage as DVC starts it, which kills itself, as the machine would, once that many questions are in its checkpoint.
@@ -95,12 +93,7 @@ def ends_as_unbroken(whole: Path, killed: Path, item: str, questions: int) -> No
     break_off_after(killed, questions, item)
     with pytest.MonkeyPatch.context() as patch:
         finish(killed, patch, item)
-    assert outputs(killed) == outputs(whole)
-
-
-def outputs(folder: Path) -> dict[str, bytes]:
-    found = (folder / "data/predict").rglob("*")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found if path.is_file()}
+    assert contents(killed / "data/predict") == contents(whole / "data/predict")
 
 
 @pytest.mark.parametrize(("kind", "end"), [("tiny_model", kill_after), ("tiny_t5", break_off_after)])
@@ -128,7 +121,7 @@ def test_a_killed_run_goes_on_and_ends_as_an_unbroken_one(
     assert "done before" not in caplog.text
     again = finish(killed, monkeypatch)
     assert "7 of 15 questions were done before" in caplog.text
-    assert outputs(killed) == outputs(whole)
+    assert contents(killed / "data/predict") == contents(whole / "data/predict")
     assert again == facts
     # What the run kept for itself is gone, and the seconds of every row are there, those of before the end too.
     assert not list((killed / ".nightjar/checkpoints").iterdir())

@@ -20,7 +20,7 @@ from nightjar.models.directory.weights import write_checksums
 from nightjar.params.profile_values import names
 from nightjar.params.train import Recipe, Train
 from tests.conftest import ROOT
-from tests.in_process import run_stage
+from tests.in_process import refused_stage, run_stage
 from tests.pipelines import forked
 from tests.stages.train.conftest import Maker
 from tests.stages.train.test_training_state import project, published
@@ -209,9 +209,5 @@ def test_deepspeed_runs_cannot_be_resumed_and_say_so(
 ) -> None:
     folder = project(tmp_path / "project", model, encoded, recipe(checkpoint_every=5))
     launch_by(folder, "deepspeed_zero3")
-    done = run_stage("train", "tk_instruct", cwd=folder)
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        "nightjar: params.yaml: train.tk_instruct.checkpoint_every: deepspeed_zero3 "
-    )
-    assert done.stderr.count("\n") == 1
+    what = "params.yaml: train.tk_instruct.checkpoint_every: deepspeed_zero3 "
+    assert what in refused_stage("train", "tk_instruct", cwd=folder)

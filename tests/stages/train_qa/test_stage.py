@@ -6,7 +6,6 @@ import json
 import math
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,12 @@ from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
 from nightjar.models import extractive_reader
 from nightjar.models.directory.weights import verify_checksum, write_checksums
-from stages._runtime.stage import StageRun
-from stages.predict.__main__ import run as predict
 from stages.train_qa import span_training
-from stages.train_qa.__main__ import run as train
 from stages.train_qa.__main__ import tokenizer_files
 from stages.train_qa.span_training import Fit, examples
 from tests import tiny_models
 from tests.conftest import ROOT
+from tests.in_process import finish_stage
 from tests.killing import Killed, units_added
 
 RECIPE = {"benchmark": "reading", "base": "models/base/sentence_encoder", "learning_rate": 0.003}
@@ -89,15 +86,9 @@ def configure(**changes: Any) -> None:
     Path("params.yaml").write_text(json.dumps(values))
 
 
-def finish(run: Callable[[StageRun], None], name: str) -> StageRun:
-    stage = StageRun(name, params.load())
-    run(stage)
-    return stage
-
-
 def test_a_reader_learns_and_answers(project: Path) -> None:
     configure(epochs=6)
-    facts = finish(train, "train_qa@own").details
+    facts = finish_stage("train_qa@own").details
     assert facts["questions"] == {"train": 160, "dev": 20} and facts["without_answer"] == {
         "train": 40,
         "dev": 5,
@@ -105,7 +96,7 @@ def test_a_reader_learns_and_answers(project: Path) -> None:
     best = facts["epochs"][facts["chosen_epoch"] - 1]
     assert best["dev_exact_match"] == max(one["dev_exact_match"] for one in facts["epochs"]) >= 0.9
     assert verify_checksum(Path("models/qa/own"))
-    finish(predict, "predict@reading-own")
+    finish_stage("predict@reading-own")
     rows = tables.read_rows(Path("data/predict/reading/own"), contracts.PREDICTIONS)
     wanted = {str(number): asked("test", number).references[0] for number in range(40)}
     right = [row["answers"] == [wanted[row["id"]]] for row in rows]
@@ -113,31 +104,31 @@ def test_a_reader_learns_and_answers(project: Path) -> None:
 
 
 def test_a_killed_run_resumes_with_the_same_bytes(project: Path) -> None:
-    finish(train, "train_qa@own")
+    finish_stage("train_qa@own")
     wanted = contents(Path("models/qa/own"))
     shutil.rmtree("models/qa")
     with units_added(kill_after=1) as added:
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     assert added == [0] and not Path("models/qa/own").exists()
     with units_added() as added:
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     assert added == [1] and contents(Path("models/qa/own")) == wanted
     assert not list(Path(".nightjar").rglob("*.safetensors"))
     with units_added(kill_after=1):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     (kept,) = Path(".nightjar").rglob("weights-0.safetensors")
     kept.unlink()
     with pytest.raises(
         NightjarError, match=r"weights of epoch 1.*are missing; remove \.nightjar/checkpoints"
     ):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
 
 
 def test_a_run_that_is_killed_before_its_second_epoch_counts_resumes(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Weights are written, then the dev side is answered, then the epoch is recorded: a kill may come between."""
-    finish(train, "train_qa@own")
+    finish_stage("train_qa@own")
     wanted = contents(Path("models/qa/own"))
     shutil.rmtree("models/qa")
     scores, answered = Fit.scores, list[int]()
@@ -151,23 +142,23 @@ def test_a_run_that_is_killed_before_its_second_epoch_counts_resumes(
     with monkeypatch.context() as patch:
         patch.setattr(Fit, "scores", killed_in_the_second)
         with pytest.raises(Killed):
-            finish(train, "train_qa@own")
+            finish_stage("train_qa@own")
     # The file that a kill may leave half written is one that the epoch writes again.
     (torn,) = Path(".nightjar").rglob("weights-1.safetensors")
     torn.write_bytes(torn.read_bytes()[:100])
     with units_added() as added:
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     assert added == [1] and contents(Path("models/qa/own")) == wanted
 
 
 def test_a_killed_run_resumes_after_one_with_other_settings(project: Path) -> None:
     with units_added(kill_after=1):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     configure(epochs=1)
-    finish(train, "train_qa@own")
+    finish_stage("train_qa@own")
     configure()
     with units_added() as added:
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     assert added == [1]
     assert not list(Path(".nightjar").rglob("*.safetensors"))
 
@@ -235,11 +226,11 @@ def test_of_an_answer_that_is_longer_than_a_span_its_beginning_is_learnt(project
 @pytest.mark.parametrize("name", ["weights-0", "moments-0"])
 def test_damaged_work_is_named(project: Path, name: str) -> None:
     with units_added(kill_after=1):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     (damaged,) = Path(".nightjar").rglob(f"{name}.safetensors")
     damaged.write_bytes(b"")
     with pytest.raises(NightjarError, match=rf"{name}.*remove \.nightjar/checkpoints"):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
 
 
 def test_a_trained_reader_has_all_files_of_its_tokenizer(project: Path) -> None:
@@ -251,11 +242,11 @@ def test_a_trained_reader_has_all_files_of_its_tokenizer(project: Path) -> None:
 
 
 def test_a_trained_reader_can_be_trained_further(project: Path) -> None:
-    fresh = finish(train, "train_qa@own").details
+    fresh = finish_stage("train_qa@own").details
     first = contents(Path("models/qa/own"))
     shutil.copytree("models/qa/own", "models/mine")
     configure(base="models/mine", epochs=1, learning_rate=0.0001)
-    facts = finish(train, "train_qa@own").details
+    facts = finish_stage("train_qa@own").details
     assert contents(Path("models/qa/own")) != first
     assert facts["epochs"][0]["loss"] < fresh["epochs"][0]["loss"]
 
@@ -284,15 +275,15 @@ def test_questions_without_the_place_of_an_answer(project: Path) -> None:
             parts = {"title": "", "passage": "a ZZZ", "question": "which?"}
             writer.write(contract, [asked("train", 0)._replace(parts=parts).row()])
     with pytest.raises(NightjarError, match="do not say where the answers are"):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
 
 
 def test_questions_without_a_passage(project: Path) -> None:
     with tables.ArtifactWriter(Path("data/questions/reading")) as writer:
         writer.write(contracts.QUESTIONS, [asked("test", 0)._replace(parts={"question": "which?"}).row()])
     with pytest.raises(NightjarError, match=r"reading has no training questions.*benchmarks\.reading\.train"):
-        finish(train, "train_qa@own")
+        finish_stage("train_qa@own")
     with pytest.raises(NightjarError, match="this is none"):
         configure(base="models/base/sentence_encoder")
         shutil.copytree("models/base/sentence_encoder", "models/qa/own")
-        finish(predict, "predict@reading-own")
+        finish_stage("predict@reading-own")

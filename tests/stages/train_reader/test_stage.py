@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nightjar import params
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
@@ -19,11 +17,9 @@ from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from nightjar.core.identity import contents
 from nightjar.models.directory.weights import write_checksums
-from stages._runtime.stage import StageRun
-from stages.predict.__main__ import run as predict
-from stages.train_reader.__main__ import run as train
 from tests import tiny_models
 from tests.conftest import ROOT
+from tests.in_process import finish_stage
 from tests.killing import units_added
 from tests.made_benchmark import BENCHMARK, NAME, changed
 from tests.stages.rows import write_passages
@@ -118,12 +114,6 @@ def configure(folder: Path, evidence: bool = False, **changes: Any) -> None:
 FEW: dict[str, Any] = {"max_steps": 10, "evaluate_every": 5}
 
 
-def finish(run: Callable[[StageRun], None], name: str) -> StageRun:
-    stage = StageRun(name, params.load())
-    run(stage)
-    return stage
-
-
 def predicted() -> list[dict[str, Any]]:
     return tables.read_rows(Path("data/predict") / NAME / "own", contracts.PREDICTIONS)
 
@@ -147,14 +137,14 @@ VARIANTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("changes", VARIANTS, ids=["decoder", "all", "demonstrations", "fid", "rag"])
 def test_readers_learn_and_answer(project: Path, changes: dict[str, Any]) -> None:
     configure(project, **changes)
-    stage = finish(train, "train_reader@own")
+    stage = finish_stage("train_reader@own")
     assert (stage.rows_in, stage.rows_out) == (36, 36)
     assert stage.outputs == ["models/readers/own"]
     record = json.loads(Path("models/readers/own/reader.json").read_text())
     assert set(record["tasks"]) == set(TASKS)
     losses = [facts["first_loss"] - facts["last_loss"] for facts in record["tasks"].values()]
     assert min(losses) > 0.1
-    stage = finish(predict, f"predict@{NAME}-own")
+    stage = finish_stage(f"predict@{NAME}-own")
     assert stage.rows_out == 16
     rows = predicted()
     assert right() >= 0.75
@@ -169,7 +159,7 @@ def test_readers_learn_and_answer(project: Path, changes: dict[str, Any]) -> Non
 
 def test_few_shots_choose_the_weights_too(project: Path) -> None:
     configure(project, shots_per_label=2, text_maxlength=120, **FEW)
-    finish(train, "train_reader@own")
+    finish_stage("train_reader@own")
     tasks = json.loads(Path("models/readers/own/reader.json").read_text())["tasks"]
     sizes = [(facts["train_questions"], facts["dev_questions"]) for facts in tasks.values()]
     assert sizes == [(4, 4), (4, 4)]
@@ -178,7 +168,7 @@ def test_few_shots_choose_the_weights_too(project: Path) -> None:
 def test_a_task_has_rates_of_its_own(project: Path) -> None:
     def trained(**changes: Any) -> list[dict[str, bytes]]:
         configure(project, **FEW | changes)
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
         return [contents(Path("models/readers/own") / task) for task in TASKS]
 
     plain, slow = trained(batch_size=4), trained(batch_size=2, learning_rate=0.0001)
@@ -190,24 +180,24 @@ def test_a_task_has_rates_of_its_own(project: Path) -> None:
 
 def test_a_killed_run_resumes_with_the_same_bytes(project: Path) -> None:
     configure(project, **FEW)
-    finish(train, "train_reader@own")
+    finish_stage("train_reader@own")
     wanted = contents(Path("models/readers/own"))
     shutil.rmtree("models/readers")
     with units_added(kill_after=1) as added:
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
     assert added == [0] and not Path("models/readers/own").exists()
     with units_added() as added:
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
     assert added == [1]
     assert contents(Path("models/readers/own")) == wanted
 
 
 def test_another_seed_gives_another_reader(project: Path) -> None:
     configure(project, **FEW)
-    finish(train, "train_reader@own")
+    finish_stage("train_reader@own")
     first = contents(Path("models/readers/own/sums"))
     configure(project, seed=1, **FEW)
-    finish(train, "train_reader@own")
+    finish_stage("train_reader@own")
     assert contents(Path("models/readers/own/sums")) != first
 
 
@@ -217,7 +207,7 @@ def test_an_answer_without_training_questions(project: Path) -> None:
         writer.write(contracts.TRAIN_QUESTIONS, rows)
         writer.write(contracts.DEV_QUESTIONS, [asked("sums", "dev", 0).row()])
     with pytest.raises(NightjarError, match="no training question has the answer even"):
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
 
 
 @pytest.mark.parametrize("side", ["train", "dev"])
@@ -228,7 +218,7 @@ def test_an_answer_that_the_task_does_not_have(project: Path, side: str) -> None
             rows = [asked(task, own, n).row() for task in TASKS for n in range(count)]
             writer.write(contract, [*rows, odd] if own == side else rows)
     with pytest.raises(NightjarError, match=r"question .*-99 is 'neither'.*answers are odd, even"):
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
 
 
 def test_a_question_without_a_ranking_and_an_unknown_form(project: Path) -> None:
@@ -236,27 +226,27 @@ def test_a_question_without_a_ranking_and_an_unknown_form(project: Path) -> None
     with tables.ArtifactWriter(Path(f"data/retrieve/{NAME}")) as writer:
         writer.write(contracts.RANKINGS, rankings()[1:])
     with pytest.raises(NightjarError, match="no ranking for the question train-0 of sums"):
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
     configure(project, form="intended")
     with pytest.raises(NightjarError, match=r"no form 'intended'.*forms are plain"):
-        finish(train, "train_reader@own")
+        finish_stage("train_reader@own")
 
 
 def test_predictions_need_what_the_readers_were_trained_with(project: Path) -> None:
     configure(project, **FEW)
-    finish(train, "train_reader@own")
+    finish_stage("train_reader@own")
     configure(project, evidence=True, **FEW)
     with pytest.raises(NightjarError, match="trained with data/none"):
-        finish(predict, f"predict@{NAME}-own")
+        finish_stage(f"predict@{NAME}-own")
     configure(project, **FEW)
     file = Path("models/readers/own/reader.json")
     record = json.loads(file.read_text())
     del record["tasks"]["words"]
     file.write_text(json.dumps(record))
     with pytest.raises(NightjarError, match="has no reader of the task words"):
-        finish(predict, f"predict@{NAME}-own")
+        finish_stage(f"predict@{NAME}-own")
     file.write_text(
         json.dumps(json.loads(file.read_text()) | {"tasks": {"sums": {}, "words": {}}, "base_sha256": "0"})
     )
     with pytest.raises(NightjarError, match="another base model"):
-        finish(predict, f"predict@{NAME}-own")
+        finish_stage(f"predict@{NAME}-own")
