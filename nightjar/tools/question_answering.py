@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nightjar.core import paths
 from nightjar.core.config import Positive, StrictModel
+from nightjar.core.errors import NightjarError
 from nightjar.models.directory.weights import is_extractive
 from nightjar.prompts.tool_prompts import CALL_NAMES, head
 from nightjar.tools.passage_store import PassageSearch, on_one_line
@@ -43,11 +44,13 @@ Answer: a painter
 
 class QuestionAnsweringSettings(StrictModel):
     """`model` reads the `passages` best passages: a directory, or hub:NAME@REVISION, of a language model or of a model
-    for question answering.
+    for question answering. The latter declines where its best answer does not beat "no answer" by more than
+    `threshold` logits.
     """
 
     model: str = paths.LANGUAGE_MODEL.as_posix()
     passages: Positive = 3
+    threshold: float = 0.0
 
 
 class QuestionAnswering(Tool):
@@ -64,12 +67,20 @@ class QuestionAnswering(Tool):
     def __init__(self, passages: PassageSearch, reader: Reader | Extractor, passages_read: int = 3) -> None:
         self.passages, self.reader, self.passages_read = passages, reader, passages_read
         self.version = f"1 {passages.version} {reader.sha256[:16]} {passages_read}"
+        if isinstance(reader, Extractor) and reader.threshold:
+            self.version += f" {reader.threshold!r}"
 
     @classmethod
     def make(cls, resource: Path | None, settings: QuestionAnsweringSettings) -> QuestionAnswering:
         passages, folder = PassageSearch.load(resource), model_folder(settings.model)
-        reader = Extractor(folder) if is_extractive(folder) else Reader(settings.model, HEAD)
-        return cls(passages, reader, settings.passages)
+        if is_extractive(folder):
+            return cls(passages, Extractor(folder, settings.threshold), settings.passages)
+        if settings.threshold:
+            fix = (
+                "remove question_answering.threshold, or name a model for question answering (docs/reader.md)"
+            )
+            raise NightjarError("a language model has no threshold for its answers", folder, fix)
+        return cls(passages, Reader(settings.model, HEAD), settings.passages)
 
     def run(self, requests: Sequence[ToolRequest]) -> list[str | None]:
         """The model's answer from the passages that the text of the call does not contain; None without passages."""

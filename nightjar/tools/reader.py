@@ -40,10 +40,14 @@ class Reader:
 
 
 class Extractor:
-    """The reader of a directory of a model for question answering (`models.spans`), loaded when it is first asked."""
+    """The reader of a directory of a model for question answering (`models.extractive_reader`).
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    It declines where the best span does not beat "no answer" by more than `threshold` logits (tau of Devlin et al.
+    2019, section 4.3). The model is loaded when it is first asked.
+    """
+
+    def __init__(self, folder: Path, threshold: float = 0.0) -> None:
+        self.folder, self.threshold = folder, threshold
         self.sha256 = verify_checksum(folder)
 
     @cached_property
@@ -53,10 +57,10 @@ class Extractor:
         return load_extractive_reader(self.folder)
 
     def answers(self, questions: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-        """The best span of the passages of each question; empty where no span is likelier than that there is none."""
+        """The best span of the passages of each question; empty where the reader declines."""
         flat = [(question, passage) for question, passages in questions for passage in passages]
         spans = iter(self._reader.spans(flat))
         best = (
             max((next(spans) for _ in passages), key=lambda span: span.score) for _, passages in questions
         )
-        return [span.text if span.score > 0 else "" for span in best]
+        return [span.text if span.score > self.threshold else "" for span in best]

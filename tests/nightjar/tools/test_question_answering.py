@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 import torch
 
+from nightjar.core.errors import NightjarError
 from nightjar.models import extractive_reader
 from nightjar.models.engine.loading import load
 from nightjar.search.lexical import LexicalIndex
@@ -85,3 +87,14 @@ def test_an_extractive_model_points_at_the_answer(tmp_path: Path) -> None:
     answers = tool.run(asked)
     assert answers[:3] == [best.text if best.score > 0 else None, None, None]
     assert extractive_reader.load_extractive_reader(folder).sha256[:16] in tool.version
+    # It declines unless the score is above the threshold.
+    for threshold, answer in ((best.score - 0.01, best.text), (best.score + 0.01, None)):
+        declining = make(
+            "question_answering", corpus(tmp_path / "corpus"), settings | {"threshold": threshold}
+        )
+        assert declining.run(asked[:1]) == [answer] and declining.version != tool.version
+
+
+def test_a_language_model_has_no_threshold(tiny_model: Path, tmp_path: Path) -> None:
+    with pytest.raises(NightjarError, match="a language model has no threshold"):
+        make("question_answering", corpus(tmp_path), {"model": str(tiny_model), "threshold": 1.0})
