@@ -26,7 +26,7 @@ def _build(folder: Path, models: Mapping[str, float]) -> None:
         build_project(folder, models)
 
 
-def _reported(
+def reported_project(
     factory: pytest.TempPathFactory,
     name: str,
     source: Path,
@@ -65,7 +65,7 @@ def project(workdir: Path, built: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def built_report(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _reported(tmp_path_factory, "built-report", built)
+    return reported_project(tmp_path_factory, "built-report", built)
 
 
 @pytest.fixture()
@@ -90,19 +90,19 @@ def built_with_arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def built_with_two(built_with_arms: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with two benchmarks, all recipes, and the report of it."""
-    return _reported(tmp_path_factory, "built-with-two", built_with_arms, add_made, made)
+    return reported_project(tmp_path_factory, "built-with-two", built_with_arms, add_made, made)
 
 
 @pytest.fixture(scope="session")
 def built_with_lists(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the benchmark of made_lists.py, whose answers are ranked lists, and the report of it."""
-    return _reported(tmp_path_factory, "built-with-lists", built, add_lists, made_lists)
+    return reported_project(tmp_path_factory, "built-with-lists", built, add_lists, made_lists)
 
 
 @pytest.fixture(scope="session")
 def built_with_long(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with the tasks on long documents, and the report of it."""
-    return _reported(tmp_path_factory, "built-with-long", built, add_long)
+    return reported_project(tmp_path_factory, "built-with-long", built, add_long)
 
 
 @pytest.fixture()

@@ -368,16 +368,22 @@ def test_a_missing_evaluation_is_one_line(project: Path) -> None:
     assert not OUT.exists()
 
 
-def test_one_track_without_tasks(project: Path) -> None:
+def test_one_track_without_tasks_and_with_too_few_points(project: Path) -> None:
     def fewer(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if table == "improvements":
             return []
         return [row for row in rows if row["track"] == "default" and row.get("level") != "task"]
 
     rewrite(fewer)
+    facts = Path("data/metrics/evaluate-supernatinst.json")
+    values = json.loads(facts.read_text())
+    point = {"points": 1, "r": None, "low": None, "high": None}
+    values["correlation"] = [entry | point | {"of": entry["of"][:1]} for entry in values["correlation"][:1]]
+    facts.write_text(json.dumps(values))
     assert run().returncode == 0
     page = (OUT / f"{NAME}.html").read_text()
     assert "cross-lingual" not in page and "By task" not in page
+    assert "not enough points (1)" in text(f"{NAME}.html")
 
 
 def test_an_evaluation_of_another_model_has_no_sampled_calls_and_names_what_it_left_out(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
-from tests import made_benchmark
-from tests.in_process import run_stage
 from tests.stages.report import made
 from tests.stages.report.building import ABLATIONS, NAME, SYSTEMS, change_params
 from tests.stages.report.building_others import add_made
+from tests.stages.report.conftest import reported_project
 from tests.stages.report.test_stage import OUT, explorer, parsed, text
 
 EVALUATED = Path("data/evaluate", made.NAME)
@@ -146,23 +143,19 @@ def test_a_section_of_the_benchmarks_own(report: list[list[str]]) -> None:
     assert "&lt;score&gt;" in (OUT / "own-points.svg").read_text() and (OUT / "own-intervals.svg").exists()
 
 
-def test_a_benchmark_without_a_system_is_named_and_left_out(built_with_arms: Path, workdir: Path) -> None:
-    shutil.copytree(built_with_arms, workdir, dirs_exist_ok=True)
-
+def test_a_benchmark_without_a_system_is_named_and_left_out(
+    built_with_arms: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     def without(values: dict[str, Any]) -> None:
         systems = values["predict"]["systems"]
         for name in [name for name in systems if name.startswith(NAME)]:
             del systems[name]
 
-    with pytest.MonkeyPatch.context() as patch:
-        made_benchmark.register(patch, made.NAME, made)
-        registry._points.cache_clear()
+    def add() -> None:
         add_made()
         change_params(without)
-        done = run_stage("report")
-    registry._packaged.cache_clear()
-    registry._points.cache_clear()
-    assert done.returncode == 0, done.stderr
-    assert {entry["benchmark"] for entry in json.loads((OUT / "headline.json").read_text())} == {"made"}
-    assert "predict.systems has no system for this benchmark" in (OUT / "index.html").read_text()
-    assert not (OUT / f"{NAME}.html").exists()
+
+    out = reported_project(tmp_path_factory, "built-without-system", built_with_arms, add, made) / OUT
+    assert {entry["benchmark"] for entry in json.loads((out / "headline.json").read_text())} == {"made"}
+    assert "predict.systems has no system for this benchmark" in (out / "index.html").read_text()
+    assert not (out / f"{NAME}.html").exists()

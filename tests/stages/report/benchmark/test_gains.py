@@ -12,7 +12,7 @@ from nightjar.benchmarks import registry
 from nightjar.core import contracts, tables
 from nightjar.core.display import number, p
 from tests.stages.report.building import BASELINES, MODELS, NAME, SCORED
-from tests.stages.report.test_stage import OUT, parsed, run, text
+from tests.stages.report.test_stage import OUT, parsed, text
 
 FACTS = Path("data/metrics/evaluate-supernatinst.json")
 BENCHMARK = registry.load_benchmark(NAME)
@@ -59,15 +59,6 @@ def test_gains_of_a_task(reported: Path) -> None:
         system: gains[system, "task900_made_up"]["value"] for system in MODELS
     }
     assert all(it["best baseline"].startswith("copy_") for it in lines)
-
-
-def test_an_evaluation_of_few_points(project: Path) -> None:
-    facts = json.loads(FACTS.read_text())
-    facts["correlation"] = [{"track": "default", "points": 1, "r": None, "low": None, "high": None,
-                             "of": facts["correlation"][0]["of"][:1]}]  # fmt: skip
-    FACTS.write_text(json.dumps(facts))
-    assert run().returncode == 0
-    assert "not enough points (1)" in text(f"{NAME}.html")
 
 
 def test_a_correlation_without_an_interval_says_why(reported: Path) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from nightjar import params as params_module
 from nightjar.core.config import read_yaml
@@ -15,6 +12,7 @@ from nightjar.params.train import Recipe
 from stages.report.project import provenance
 from stages.report.read import systems
 from stages.report.read.facts import Node
+from tests.conftest import git
 from tests.stages.report.building import NAME, change_params
 from tests.stages.report.test_stage import parsed, run, text
 
@@ -40,25 +38,32 @@ def test_the_models_the_code_and_the_data_are_named(reported: Path) -> None:
     assert "Some CPU" in told and "31 GiB" in told and "Some GPU" in told
 
 
-@pytest.mark.parametrize(
-    ("changes", "source", "note"),
-    [
-        ({"inputs": ["data/sampled/corpus"]}, "data/sampled/corpus", "not the project's sample"),
-        (
-            {"source": "training inputs", "inputs": ["data/split"]},
-            "data/split",
-            "inputs of the training instances of the split",
-        ),
-    ],
-)
-def test_a_corpus_from_elsewhere_is_named_as_such(
-    project: Path, changes: dict[str, Any], source: str, note: str
-) -> None:
-    path = Path("data/metrics/ingest-corpus.json")
+def put(stage: str, **changes: Any) -> None:
+    """Change the facts of a stage."""
+    path = Path(f"data/metrics/{stage}.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    run()
-    rows = {row[2]: row for row in parsed(PAGE).rows if len(row) == 9}
-    assert rows[source][3].strip() == note
+
+
+def notes() -> dict[str, str]:
+    """The notes of the sources of data, by the path of a source."""
+    return {row[2]: row[3].strip() for row in parsed(PAGE).rows if len(row) == 9}
+
+
+def test_data_from_elsewhere_and_another_encoding_are_named(project: Path) -> None:
+    put("ingest-corpus", inputs=["data/sampled/corpus"])
+    put("ingest-natural_instructions", inputs=["data/real/natural_instructions"])
+    change_params(lambda values: values["predict"][NAME].update(encoding="def_pos4"))
+    assert run().returncode == 0
+    assert notes()["data/sampled/corpus"] == "not the project's sample"
+    assert "from data/real/natural_instructions." in text("index.html")
+    assert "Predictions for Super-NaturalInstructions use the encoding def_pos4." in text(PAGE)
+
+
+def test_a_corpus_of_training_inputs_is_named_as_such(project: Path) -> None:
+    put("ingest-corpus", source="training inputs", inputs=["data/split"])
+    assert run().returncode == 0
+    assert notes()["data/split"] == "inputs of the training instances of the split"
+    assert "Nearest profile: sample." in text("index.html")
 
 
 def test_a_changed_parameter_is_named_with_both_values(project: Path) -> None:
@@ -129,12 +134,6 @@ def test_systems_are_named_by_their_weights() -> None:
     ] == [*(False, True, True, False)]
 
 
-def test_another_encoding_is_named_with_its_benchmark(project: Path) -> None:
-    change_params(lambda values: values["predict"][NAME].update(encoding="def_pos4"))
-    assert run().returncode == 0
-    assert "Predictions for Super-NaturalInstructions use the encoding def_pos4." in text(PAGE)
-
-
 def test_the_report_stage_depends_on_all_it_shows() -> None:
     stage = read_yaml(ROOT / "dvc.yaml")["stages"]["report"]
     assert stage["params"] == list(provenance.GROUPS)
@@ -164,25 +163,10 @@ def test_machines_and_versions_that_differ_are_told_apart() -> None:
     assert origin.without_machine == ["train@b", "predict@b"]
 
 
-def test_the_page_begins_with_the_source_of_the_data(project: Path) -> None:
-    path = Path("data/metrics/ingest-natural_instructions.json")
-    path.write_text(path.read_text().replace("data/sample/", "data/real/"))
-    run()
-    start = text("index.html")
-    assert "Nearest profile: sample." in start and "from data/real/natural_instructions." in start
-
-
-@pytest.mark.parametrize("broken", ["other: [", "unknown_key: 1\n"])
-def test_a_profile_that_cannot_be_read_is_named(project: Path, broken: str) -> None:
-    Path("profiles/mine.yaml").write_text(broken)
+def test_a_profile_that_cannot_be_read_is_named(project: Path) -> None:
+    Path("profiles/mine.yaml").write_text("other: [")
     assert run().returncode == 0
     assert "profiles/mine.yaml" in text(PAGE) and "profile sample" in text(PAGE)
-
-
-def git(root: Path, *words: str) -> str:
-    return subprocess.run(
-        ["git", *words], cwd=root, check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 def test_the_tree_is_that_of_git(tmp_path: Path) -> None:
