@@ -124,18 +124,20 @@ def test_what_the_graph_says_of_a_stage_with_nothing_before_it_holds(played: Pla
     assert [it.state for it in results.values()] == ["ran", "ran"] and played.looked == ["after"]
 
 
-WAITING = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, gpu: always}\n"
+@pytest.fixture()
+def one_gpu(played: Played, monkeypatch: pytest.MonkeyPatch) -> Played:
+    """A machine with one GPU, whose lease is a file of this test, and memory for one stage."""
+    monkeypatch.setattr("tempfile.tempdir", str(played.root))
+    settings = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, gpu: always}\n"
+    (played.root / "params.yaml").write_text(settings)
+    return played
 
 
 @pytest.mark.parametrize("meta", [{"memory": "all"}, {"gpu": True}])
-def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(
-    played: Played, monkeypatch: pytest.MonkeyPatch, meta: dict[str, Any]
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(played.root))
-    (played.root / "params.yaml").write_text(WAITING)
+def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(one_gpu: Played, meta: dict[str, Any]) -> None:
     names = ("runs", "same", "restored", "waits")
-    played.finds = {"same": "up to date", "restored": "would be restored"}
-    played.states = {"restored": "restored"}
+    one_gpu.finds = {"same": "up to date", "restored": "would be restored"}
+    one_gpu.states = {"restored": "restored"}
     ended: list[str] = []
 
     def listen(result: Result) -> None:
@@ -145,9 +147,9 @@ def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(
         while set(ended) != {"same", "restored"}:
             assert not stop.wait(0.01)
 
-    played.acts["runs"] = until_the_others_ended
+    one_gpu.acts["runs"] = until_the_others_ended
     stages = [stage(name, (), False, **meta) for name in names]
-    results = execute(played.run_of(*stages, listen=listen, jobs=3))
+    results = execute(one_gpu.run_of(*stages, listen=listen, jobs=3))
     assert ended[2:] == ["runs", "waits"]
     assert [results[name].state for name in names] == ["ran", "unchanged", "restored", "ran"]
 
@@ -227,17 +229,6 @@ def test_a_task_that_ended_without_an_attempt_is_begun_once_more(played: Played)
     assert run.results["a"].error == "Prefect did not run its task: the server is gone"
 
 
-ONE_GPU = "rebuild: {memory_gb: 4, memory_classes: {all: 4}, gpu: always}\n"
-
-
-@pytest.fixture()
-def one_gpu(played: Played, monkeypatch: pytest.MonkeyPatch) -> Played:
-    """A machine with one GPU, whose lease is a file of this test."""
-    monkeypatch.setattr("tempfile.tempdir", str(played.root))
-    (played.root / "params.yaml").write_text(ONE_GPU)
-    return played
-
-
 def lease_is_free() -> bool:
     try:
         os.close(lock.take(lease_file(), {"stage": "x", "project": "y"}))
@@ -246,18 +237,16 @@ def lease_is_free() -> bool:
     return True
 
 
-def test_a_stop_frees_the_gpu_of_a_task_that_ends_without_an_attempt(one_gpu: Played) -> None:
+@pytest.mark.parametrize("stopped_before_its_end", [True, False])
+def test_a_stop_frees_the_gpu_of_a_task_without_an_attempt(
+    one_gpu: Played, stopped_before_its_end: bool
+) -> None:
+    """The stop comes before the task ends, or after it, when it would be begun again."""
     run = one_gpu.run_of(stage("a", (), True, gpu=True))
     for name in run.starts():
         assert not lease_is_free()
-        one_gpu.stop.set()
-        run.conclude(name, "the server is gone")
-    assert run.results["a"].state == "stopped" and lease_is_free()
-
-
-def test_a_stop_frees_the_gpu_of_a_task_that_would_be_begun_again(one_gpu: Played) -> None:
-    run = one_gpu.run_of(stage("a", (), True, gpu=True))
-    for name in run.starts():
+        if stopped_before_its_end:
+            one_gpu.stop.set()
         run.conclude(name, "the server is gone")
         one_gpu.stop.set()
     assert run.results["a"].state == "stopped" and lease_is_free()

@@ -191,9 +191,7 @@ def test_the_published_lexical_mode_is_kept_with_the_index(made: Path, tmp_path:
     assert found == expected.tolist()
 
 
-def test_errors(made: Path, tmp_path: Path) -> None:
-    with pytest.raises(NightjarError, match="no such table"):
-        Retriever(tmp_path, made / "encoder", "dense")
+def test_vectors_of_another_index_are_refused(made: Path, tmp_path: Path) -> None:
     write_documents(tmp_path / "corpus", ["one two three"])
     short = INDEX.model_copy(update={"passage_words": 1})
     build(tmp_path / "corpus", made / "encoder", tmp_path / "index", short, 1)
