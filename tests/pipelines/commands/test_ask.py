@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from nightjar.tools import ToolRequest, make
 from pipelines.cli import main
 from stages.index.passage_index import build
 from tests.conftest import ROOT
-from tests.in_process import check_refusals
+from tests.in_process import captured, check_refusals, refused
 from tests.scripted_model import Script, scripted
 from tests.stages.index.test_passage_index import write_corpus
 
@@ -44,10 +45,10 @@ def script(project: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return scripts
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(["ask", *arguments])
-    return int(raised.value.code or 0)
+def ask(*arguments: str) -> subprocess.CompletedProcess[str]:
+    done = captured(main, ["ask", *arguments])
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 def after(prompt: str, text: str) -> Script:
@@ -61,46 +62,37 @@ def after(prompt: str, text: str) -> Script:
     return continued
 
 
-def test_an_instructed_system_gets_the_prompt_of_its_training(
-    script: list[Script], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_instructed_system_gets_the_prompt_of_its_training(script: list[Script]) -> None:
     prompt = "Definition: {}.\n\nNow complete the following example -\nInput: Why?\nOutput:"
     script.append(after(prompt.format("Answer the question"), " Be\x1bcause."))
-    assert run("Why?", "--system", "instructed") == 0
-    assert capsys.readouterr().out == "Be\\x1bcause.\n"
+    assert ask("Why?", "--system", "instructed").stdout == "Be\\x1bcause.\n"
     script[0] = after(prompt.format("Guess"), " No.")
-    assert run("Why?", "--system", "models/train/instructed", "--definition", "Guess", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["question"], found["answer"], found["calls"]) == ("Why?", "No.", [])
-    assert found["prompt"] == prompt.format("Guess")
+    done = ask("Why?", "--system", "models/train/instructed", "--definition", "Guess", "--json")
+    told = json.loads(done.stdout)
+    assert (told["question"], told["answer"], told["calls"]) == ("Why?", "No.", [])
+    assert told["prompt"] == prompt.format("Guess")
 
 
-def test_any_model_is_asked_with_instructions(
-    project: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_any_model_is_asked_with_instructions(project: Path, tiny_model: Path) -> None:
     """The base model by its directory, and one from elsewhere; what it answers is not looked at."""
     prompt = "Definition: Answer the question.\n\nNow complete the following example -\nInput: Why?\nOutput:"
     for model in ("models/base/language_model", str(tiny_model)):
-        assert run("Why?", "--model", model, "--max-tokens", "2", "--json") == 0
-        found = json.loads(capsys.readouterr().out)
-        assert (found["prompt"], found["calls"]) == (prompt, []) and found["new_tokens"] <= 2
+        told = json.loads(ask("Why?", "--model", model, "--max-tokens", "2", "--json").stdout)
+        assert (told["prompt"], told["calls"]) == (prompt, []) and told["new_tokens"] <= 2
 
 
-def test_calls_are_shown_as_they_happen(script: list[Script], capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls_are_shown_as_they_happen(script: list[Script]) -> None:
     text = " [Calculator(12 * 8) -> 96] 96 pens"
     script.append(after("12 boxes hold", text))
-    assert run("12 boxes hold", "--system", "texts") == 0
-    told = capsys.readouterr()
-    assert told.out == "96 pens\n"
-    assert told.err.splitlines() == ["  Calculator(12 * 8)", "    -> 96"]
-    assert run("12 boxes hold", "--system", "texts", "--json") == 0
-    told = capsys.readouterr()
+    done = ask("12 boxes hold", "--system", "texts")
+    assert (done.stdout, done.stderr) == ("96 pens\n", "  Calculator(12 * 8)\n    -> 96\n")
+    done = ask("12 boxes hold", "--system", "texts", "--json")
     calls = [{"tool": "Calculator", "input": "12 * 8", "result": "96"}]
-    assert (json.loads(told.out)["calls"], told.err) == (calls, "")
+    assert (json.loads(done.stdout)["calls"], done.stderr) == (calls, "")
 
 
 def test_a_call_without_a_result_is_shown_as_such(
-    script: list[Script], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    script: list[Script], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(self: Any, asked: list[ToolRequest]) -> list[None]:
         return [None] * len(asked)
@@ -114,13 +106,11 @@ def test_a_call_without_a_result_is_shown_as_such(
         return [*([" ["] if seen == "Q" else []), *after("Q", " none")(seen)]
 
     script.append(continued)
-    assert run("Q", "--system", "texts") == 0
-    assert capsys.readouterr() == ("none\n", "  Calculator(1)\n    no result\n")
+    done = ask("Q", "--system", "texts")
+    assert (done.stdout, done.stderr) == ("none\n", "  Calculator(1)\n    no result\n")
 
 
-def test_evidence_is_shown_as_calls_are(
-    script: list[Script], project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evidence_is_shown_as_calls_are(script: list[Script], project: Path) -> None:
     text = "When it was dark, it closed. " * 20
     write_corpus(project / "corpus", {"d1": text}, title="Moat\x1bGate ")
     settings = Index(passage_words=200, dense="none", lexical="words")
@@ -133,21 +123,16 @@ def test_evidence_is_shown_as_calls_are(
     recipe = {"data": "train", "calls": False, "evidence": 1}
     (project / "models/train/evident/recipe.json").write_text(json.dumps(recipe))
     script.append(lambda seen: [None] if seen.endswith("No.") else [" No."])
-    assert run("When?", "--system", "evident") == 0
-    line = capsys.readouterr().err.splitlines()[0]
-    assert (
-        line.startswith("  evidence 1: Moat\\x1bGate d1 (d1): When it was")
-        and line.endswith(" …")
-        and len(line) < 140
-    )
-    assert run("When?", "--system", "evident", "--json") == 0
-    assert "evidence" not in capsys.readouterr().err
+    line = ask("When?", "--system", "evident").stderr.splitlines()[0]
+    assert line.startswith("  evidence 1: Moat\\x1bGate d1 (d1): When it was")
+    assert line.endswith(" …") and len(line) < 140
+    assert "evidence" not in ask("When?", "--system", "evident", "--json").stderr
 
 
-def test_an_empty_answer_is_named(script: list[Script], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_answer_is_named(script: list[Script]) -> None:
     script.append(after("Why?", "\n\n"))
-    assert run("Why?", "--system", "texts") == 0
-    assert capsys.readouterr() == ("\n", "(the answer is empty)\n")
+    done = ask("Why?", "--system", "texts")
+    assert (done.stdout, done.stderr) == ("\n", "(the answer is empty)\n")
 
 
 @pytest.mark.parametrize(
@@ -158,13 +143,11 @@ def test_an_empty_answer_is_named(script: list[Script], capsys: pytest.CaptureFi
         '{"question": "One", "a": "\u2028 \x85"}\r\n{"question": "Two"}',
     ],
 )
-def test_a_file_of_questions(
-    script: list[Script], project: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_questions(script: list[Script], project: Path, text: str) -> None:
     script.append(lambda seen: after(seen[:3], f" {seen[:3]}!")(seen))
     (project / "questions").write_text(text, newline="")
-    assert run("--file", "questions", "--system", "texts", "--json") == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = ask("--file", "questions", "--system", "texts", "--json").stdout
+    rows = [json.loads(line) for line in told.splitlines()]
     assert [(row["question"], row["answer"]) for row in rows] == [("One", "One!"), ("Two", "Two!")]
 
 
@@ -175,9 +158,7 @@ def test_wrong_input_is_one_line(project: Path) -> None:
     check_refusals("ask")
 
 
-def test_a_model_of_the_hub_may_be_fetched(
-    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_of_the_hub_may_be_fetched(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offline = []
 
     def fetch(name: str, **_: Any) -> str:
@@ -186,6 +167,6 @@ def test_a_model_of_the_hub_may_be_fetched(
 
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setattr("huggingface_hub.snapshot_download", fetch)
-    assert run("Why?", "--model", "hub:made/model@main") == 2
-    assert "cannot be fetched from the hub (no network)" in capsys.readouterr().err
+    error = refused("ask", "Why?", "--model", "hub:made/model@main")
+    assert "cannot be fetched from the hub (no network)" in error
     assert offline == [None]

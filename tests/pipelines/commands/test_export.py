@@ -21,7 +21,8 @@ from pipelines.cli import main
 from pipelines.commands import export as command
 from pipelines.commands.model_card import base_of
 from tests.conftest import ROOT
-from tests.in_process import check_refusals
+from tests.in_process import captured, check_refusals, refused
+from tests.questions import row_of
 
 TEXT = "Definition: Count.\n\nInput: 12 boxes of 8 pens\nOutput:"
 
@@ -74,29 +75,31 @@ def computes_the_same(project: Path) -> None:
     assert (found - tuned).abs().max() < 1e-4 * scale
 
 
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as raised:
-        main(["export", *arguments])
-    return int(raised.value.code or 0)
+def export(*options: str, output: str = "out") -> str:
+    """What `nightjar export` prints of the recipe tk_instruct."""
+    done = captured(main, ["export", "tk_instruct", output, *options])
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def test_a_merged_model_that_transformers_loads(
-    workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(workdir, tiny_model)
-    assert run("tk_instruct", "out", "--license", "mit", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+@pytest.fixture()
+def project(workdir: Path, tiny_model: Path) -> Path:
+    return trained(workdir, tiny_model)
+
+
+def test_a_merged_model_that_transformers_loads(project: Path) -> None:
+    told = json.loads(export("--license", "mit", "--json"))
     names = {"README.md", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json"}
     assert names | {"tokenizer_config.json"} == set(told["files"])
-    computes_the_same(workdir)
-    settings = json.loads((workdir / "out/generation_config.json").read_text())
+    computes_the_same(project)
+    settings = json.loads(Path("out/generation_config.json").read_text())
     assert settings["do_sample"] is False
     # lm-evaluation-harness passes its own length and no tokenizer.
     assert not settings.keys() & {"_from_model_config", "max_new_tokens", "stop_strings"}
-    assert str(workdir) not in (workdir / "out/config.json").read_text()
-    tokenizer = json.loads((workdir / "out/tokenizer_config.json").read_text())
+    assert str(project) not in Path("out/config.json").read_text()
+    tokenizer = json.loads(Path("out/tokenizer_config.json").read_text())
     assert not tokenizer.keys() & {"is_local", "local_files_only"}
-    positions = json.loads((workdir / "out/config.json").read_text())["max_position_embeddings"]
+    positions = json.loads(Path("out/config.json").read_text())["max_position_embeddings"]
     assert tokenizer["model_max_length"] == positions
 
 
@@ -105,11 +108,7 @@ def test_a_merged_model_that_transformers_loads(
     [("tiny_model", []), ("tiny_model", ["\n\n"]), ("tiny_model", ["e", "a"]), ("tiny_t5", ["e", "a"])],
 )
 def test_the_code_of_the_card_gives_the_answer_of_ask(
-    workdir: Path,
-    request: pytest.FixtureRequest,
-    capsys: pytest.CaptureFixture[str],
-    base: str,
-    stop: list[str],
+    workdir: Path, request: pytest.FixtureRequest, base: str, stop: list[str]
 ) -> None:
     trained(workdir, request.getfixturevalue(base))
     text = (workdir / "params.yaml").read_text()
@@ -118,33 +117,28 @@ def test_the_code_of_the_card_gives_the_answer_of_ask(
     changed = text.replace(r'supernatinst: {stop: ["\n\n"]', settings)
     assert changed != text
     (workdir / "params.yaml").write_text(changed)
-    assert run("tk_instruct", "out", "--license", "mit") == 0
-    capsys.readouterr()
-    with pytest.raises(SystemExit):
-        main(["ask", "How many pens?", "--system", "tk_instruct", "--max-tokens", "32", "--json"])
-    asked = json.loads(capsys.readouterr().out)
-    card = (workdir / "out/README.md").read_text()
-    names: dict[str, Any] = {"folder": "out", "prompt": asked["prompt"]}
+    export("--license", "mit")
+    command = ["ask", "How many pens?", "--system", "tk_instruct", "--max-tokens", "32", "--json"]
+    told = json.loads(captured(main, command).stdout)
+    card = Path("out/README.md").read_text()
+    names: dict[str, Any] = {"folder": "out", "prompt": told["prompt"]}
     exec(card.split("```python\n")[1].split("```")[0], names)  # what a user of the card does
     assert "scores were\ncomputed in float32" in card and 'dtype="float32"' in card
-    assert names["answer"] == asked["answer"] and names["text"]
+    assert names["answer"] == told["answer"] and names["text"]
 
 
 @pytest.mark.slow
 def test_the_default_model_is_merged(workdir: Path, smollm2: Path) -> None:
     trained(workdir, smollm2)
-    assert run("tk_instruct", "out") == 0
+    export()
     computes_the_same(workdir)
 
 
-def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_model: Path) -> None:
-    trained(workdir, tiny_model)
-    sha256 = json.loads((workdir / "models/train/tk_instruct/checksums.json").read_text())["sha256"]
+def test_the_card_has_the_scores_of_these_weights_alone(project: Path) -> None:
+    sha256 = json.loads(Path("models/train/tk_instruct/checksums.json").read_text())["sha256"]
     for benchmark, used in {"supernatinst": sha256, "zeroscrolls": "0" * 64}.items():
         key = {"benchmark": benchmark, "system": "tk_instruct", "track": "default"}
-        answer = {"category": "c", "task_id": "t", "id": "1", "answers": ["a"], "text": "a", "calls": []}
-        prompt = {"prompt": "p", "prompt_sha256": "0", "prompt_tokens": 1, "new_tokens": 1}
-        row = key | answer | prompt | {"model_sha256": "0", "adapter_sha256": used}
+        row = row_of(contracts.PREDICTIONS, **key, task_id="t", id="1", adapter_sha256=used)
         with tables.ArtifactWriter(Path("data/predict", benchmark, "tk_instruct")) as writer:
             writer.write(contracts.PREDICTIONS, [row])
         score = key | {"level": "overall", "name": "", "n": 40, "value": 58.974, "low": 51.6, "high": 65.7}
@@ -152,8 +146,8 @@ def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_mode
             writer.write(
                 contracts.SCORES, [score | {"metric": "rougeL"}, score | {"metric": "f1", "low": None}]
             )
-    assert run("tk_instruct", "out", "--license", "mit") == 0
-    _, head, text = (workdir / "out/README.md").read_text().split("---\n", 2)
+    export("--license", "mit")
+    _, head, text = Path("out/README.md").read_text().split("---\n", 2)
     values = YAML(typ="safe").load(head)
     assert values["license"] == "mit" and "datasets" not in values  # the hub has no such name
     (result,) = values["model-index"][0]["results"]
@@ -177,9 +171,8 @@ def test_the_card_has_the_scores_of_these_weights_alone(workdir: Path, tiny_mode
 
 
 def test_the_card_has_the_title_and_the_licence_of_the_data(
-    workdir: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trained(workdir, tiny_model)
     shutil.copytree(ROOT / "profiles", "profiles")
     monkeypatch.setattr(command, "_write_model", lambda folder, output: None)
 
@@ -187,7 +180,7 @@ def test_the_card_has_the_title_and_the_licence_of_the_data(
         Path("models/train/tk_instruct/recipe.json").write_text(
             json.dumps({"recipe": name, "calls": False, "evidence": 0, **recipe})
         )
-        assert run("tk_instruct", f"out-{name}") == 0
+        export(output=f"out-{name}")
         _, head, text = Path(f"out-{name}/README.md").read_text().split("---\n", 2)
         return YAML(typ="safe").load(head), " ".join(text.split())
 
@@ -216,48 +209,37 @@ def test_what_is_known_of_a_base(tmp_path: Path) -> None:
     assert base_of(ModelSource.parse(str(tmp_path))).name == tmp_path.name
 
 
-def test_the_licence_is_a_name_and_no_markdown(
-    workdir: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trained(workdir, tiny_model)
+def test_the_licence_is_a_name_and_no_markdown(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_write_model", lambda folder, output: None)
-    capsys.readouterr()  # the bars of transformers, if an earlier test has switched them on
     for name in ("mit\n# Heading", "[a](b)", "# a", "**a**", "a\u2028b", "x" * 101, "", "<b>", "a|b", "`a`"):
-        assert run("tk_instruct", "new/out", "--license", name) == 2
-        error = capsys.readouterr().err
-        assert "is not the name of a licence" in error and error.count("\n") == 1, name
+        error = refused("export", "tk_instruct", "new/out", "--license", name)
+        assert "is not the name of a licence" in error, name
     assert not Path("new").exists()
-    assert run("tk_instruct", "out", "--license", "Llama 3.1 (Community)") == 0
+    export("--license", "Llama 3.1 (Community)")
     assert "is Llama 3.1 (Community)." in Path("out/README.md").read_text()
 
 
-def test_everybody_may_read_what_the_umask_lets_them(workdir: Path, tiny_model: Path) -> None:
-    trained(workdir, tiny_model)
+def test_everybody_may_read_what_the_umask_lets_them(project: Path) -> None:
     before = os.umask(0o027)
     try:
-        assert run("tk_instruct", "out") == 0
+        export()
     finally:
         os.umask(before)
     assert {oct(path.stat().st_mode & 0o777) for path in Path("out").iterdir()} == {"0o640"}
 
 
 @pytest.mark.parametrize("limit", [10, 50_000], ids=["the configuration", "the weights"])
-def test_a_disk_that_takes_no_more_is_one_line(
-    workdir: Path, tiny_model: Path, limit: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trained(workdir, tiny_model)
+def test_a_disk_that_takes_no_more_is_one_line(project: Path, limit: int) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
-        code = run("tk_instruct", "new/out")
+        done = captured(main, ["export", "tk_instruct", "new/out"])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    error = capsys.readouterr().err
-    assert code == 2 and error.count("\n") == 1
-    assert "new/out: a quota or a limit on file sizes is reached" in error
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "new/out: a quota or a limit on file sizes is reached" in done.stderr
     assert not Path("new").exists()
 
 
-def test_wrong_input_is_one_line(workdir: Path, tiny_model: Path) -> None:
-    trained(workdir, tiny_model)
+def test_wrong_input_is_one_line(project: Path) -> None:
     check_refusals("export")
