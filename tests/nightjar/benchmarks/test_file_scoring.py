@@ -111,25 +111,14 @@ def test_bad_files(files: tuple[Path, Path], tmp_path: Path) -> None:
         score_files("supernatinst", *files)
 
 
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        ({"answers": None}, "no column answers"),
-        ({"answers": pa.array(["x"])}, "column answers is string, not list"),
-        ({"answers": pa.array([None], pa.list_(pa.string()))}, "column answers has nulls"),
-    ],
-)
-def test_predictions_in_parquet_need_their_columns(
-    files: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], what: str
-) -> None:
+def test_predictions_in_parquet_need_their_columns(files: tuple[Path, Path], tmp_path: Path) -> None:
     columns = {"task_id": pa.array(["task_a"]), "id": pa.array(["a1"]), "answers": pa.array([["Yes"]])}
     folder = tmp_path / "set/predictions"
     folder.mkdir(parents=True)
     pq.write_table(pa.table(columns), folder / "part.parquet")
     assert score_files("supernatinst", folder.parent, files[1])["missing"] == 2
-    kept = {name: values for name, values in (columns | changes).items() if values is not None}
-    pq.write_table(pa.table(kept), folder / "part.parquet")
-    with pytest.raises(NightjarError, match=f"set/predictions.*: {what}"):
+    pq.write_table(pa.table(columns | {"answers": pa.array(["Yes"])}), folder / "part.parquet")
+    with pytest.raises(NightjarError, match=r"set/predictions.*: column answers is string, not list"):
         score_files("supernatinst", folder.parent, files[1])
 
 
@@ -148,20 +137,6 @@ def test_details_never_replace_a_folder_or_an_input(files: tuple[Path, Path], tm
     score_files("supernatinst", *files, tmp_path / "null", 0)
     assert (tmp_path / "null").is_char_device() and (tmp_path / "null").is_symlink()
     assert (folder / "file").read_text() == "kept" and files[0].read_text() == before
-
-
-def test_a_byte_order_mark_is_passed_over_and_a_doubled_key_or_odd_track_refused(tmp_path: Path) -> None:
-    row = '{"id": "a", "references": ["x"], "task_id": "t", "task_category": "Title Generation"%s}\n'
-    references, predictions = tmp_path / "references.jsonl", tmp_path / "predictions.jsonl"
-    references.write_text("\ufeff" + row % "", encoding="utf-8")
-    predictions.write_text('\ufeff{"id": "a", "prediction": "x"}\n', encoding="utf-8")
-    assert score_files("supernatinst", predictions, references)["metrics"]["rougeL"] == 100.0
-    predictions.write_text('{"id": "a", "prediction": "x", "prediction": "y"}\n')
-    with pytest.raises(NightjarError, match="'prediction' occurs twice"):
-        score_files("supernatinst", predictions, references)
-    references.write_text(row % ', "track": ["default"]')
-    with pytest.raises(NightjarError, match="the track is"):
-        score_files("supernatinst", predictions, references)
 
 
 def test_a_pipe_is_read_once_and_a_device_not_at_all(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -210,6 +185,7 @@ def test_tasks_with_different_metrics(tmp_path: Path) -> None:
 
 def test_lines_are_numbered_past_blank_ones_and_a_byte_order_mark(files: tuple[Path, Path]) -> None:
     expected = score_files("supernatinst", *files, samples=0)
+    files[1].write_bytes(b"\xef\xbb\xbf" + files[1].read_bytes())
     lines = files[0].read_bytes().splitlines()
     escaped = b'{"id": "a\\u0031", "prediction": "Yes.", "note": "\\u0022"}'
     blank = b"\xef\xbb\xbf\n\n" + lines[0] + b"\r\n \n" + escaped

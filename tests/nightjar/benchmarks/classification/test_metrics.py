@@ -61,6 +61,7 @@ def test_an_answer_that_is_no_label_lowers_matthews_less_than_the_wrong_label() 
 def test_unknown_references_are_errors() -> None:
     (question,) = asked("mr", [1])
     with pytest.raises(
-        NightjarError, match="the reference is 'good', which is no label of mr; labels are negative"
+        NightjarError,
+        match="classification mr 0: the reference is 'good', which is no label of mr; labels are",
     ):
         score([question._replace(references=("good",))], [["positive"]])

@@ -1,4 +1,4 @@
-"""Table 4 and BLANC by command, against counts of single answers and pairs; one line for bad input."""
+"""Table 4 and BLANC by command, against counts of single answers and pairs; what is refused."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from nightjar.benchmarks.file_scoring import analyse
 from nightjar.benchmarks.protoqa.analyses import PUBLISHED, SimilarityAgreement, agreement
+from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from tests.in_process import captured
 from tests.nightjar.benchmarks.protoqa.files import put, row
@@ -121,30 +122,6 @@ def test_the_table_is_printed(references: Path) -> None:
     assert lines[-2:] == ["questions: 1", "answers: 1"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        ([{"question_id": "q9", "assessments": {}}], ":1: no reference has the id 'q9'"),
-        (
-            [{"question_id": "q1", "assessments": {"x": "q2.rain"}}],
-            ":1: 'q1' has no cluster 'q2.rain', which 'x' is assigned to; name a cluster",
-        ),
-        ([{"question_id": "q1", "assessments": {}}] * 2, ":2: the id 'q1' occurs twice"),
-        ([{"question_id": "q1", "assessments": {"x": 3}}], ":1: assessments is not an object"),
-        (
-            ['{"question_id": "q1", "assessments": {"x": "invalid", "x": "invalid"}}'],
-            ":1: the key 'x' occurs twice",
-        ),
-        ([], "no assessments"),
-    ],
-)
-def test_bad_assessments(references: Path, rows: list[Any], reason: str) -> None:
-    done = run("assessments", references, rows)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert reason in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def brute_force(one: dict[str, str], other: dict[str, str]) -> float:
     """BLANC from lists of pairs, both of whose kinds occur in both clusterings."""
     values = []
@@ -185,18 +162,34 @@ def test_blanc_by_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "reason"),
+    ("analysis", "rows", "reason"),
     [
-        ([row("q9")], ":1: no reference has the id 'q9'"),
-        ([row("q1"), row("q1")], ":2: the id 'q1' occurs twice"),
-        ([{"metadata": {"id": "q1"}}], ":1: no question.normalized"),
-        ([], "no clusterings"),
+        ("assessments", [{"question_id": "q9", "assessments": {}}], ":1: no reference has the id 'q9'"),
+        (
+            "assessments",
+            [{"question_id": "q1", "assessments": {"x": "q2.rain"}}],
+            ":1: 'q1' has no cluster 'q2.rain', which 'x' is assigned to; name a cluster",
+        ),
+        ("assessments", [{"question_id": "q1", "assessments": {}}] * 2, ":2: the id 'q1' occurs twice"),
+        ("assessments", [{"question_id": "q1", "assessments": {"x": 3}}], ":1: assessments is not an object"),
+        (
+            "assessments",
+            ['{"question_id": "q1", "assessments": {"x": "invalid", "x": "invalid"}}'],
+            ":1: the key 'x' occurs twice",
+        ),
+        ("assessments", [], "no assessments"),
+        ("clusterings", [row("q9")], ":1: no reference has the id 'q9'"),
+        ("clusterings", [row("q1"), row("q1")], ":2: the id 'q1' occurs twice"),
+        ("clusterings", [{"metadata": {"id": "q1"}}], ":1: no question.normalized"),
+        ("clusterings", [], "no clusterings"),
     ],
 )
-def test_bad_clusterings(references: Path, rows: list[Any], reason: str) -> None:
-    done = run("clusterings", references, rows)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert reason in done.stderr
+def test_files_of_an_analysis_that_are_refused(
+    references: Path, analysis: str, rows: list[Any], reason: str
+) -> None:
+    file = put(references.parent / "input.jsonl", rows)
+    with pytest.raises(NightjarError, match=reason):
+        analyse("protoqa", analysis, references, file)
 
 
 def test_unknown_analyses_and_encoders_that_are_not_used(references: Path) -> None:

@@ -11,9 +11,7 @@ import pytest
 
 from nightjar.benchmarks.protoqa.formats import load, predictions, reference, references
 from nightjar.benchmarks.question import Record, Refused
-from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
-from nightjar.core.tables import read_rejected, read_rows
 from stages.ingest.datasets import ingest
 from tests.nightjar.benchmarks.protoqa.files import put, row
 
@@ -53,14 +51,10 @@ def test_records_and_refused_rows(folder: Path) -> None:
     ]
 
 
-def test_the_stage_counts_rows_and_remarks(folder: Path, tmp_path: Path) -> None:
+def test_the_stage_counts_remarks(folder: Path, tmp_path: Path) -> None:
     statistics = ingest("protoqa", folder, tmp_path / "out")
-    assert (statistics.rows_in, statistics.rows_out, statistics.rows_rejected) == (10, 4, 6)
-    assert statistics.remarks is not None
-    assert statistics.remarks["a cluster has the count 0"] == 1
+    assert statistics.remarks and statistics.remarks["a cluster has the count 0"] == 1
     assert statistics.facts()["remarks"] == statistics.remarks
-    assert len(list(read_rows(tmp_path / "out", contracts.RECORDS))) == 4
-    assert read_rejected(tmp_path / "out").num_rows == 6
 
 
 def test_a_folder_without_questions(tmp_path: Path) -> None:

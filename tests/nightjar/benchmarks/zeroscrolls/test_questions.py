@@ -1,4 +1,4 @@
-"""Questions and prompts through the stages ingest and questions, and the naive baseline through evaluate."""
+"""Questions of files by the settings, and prompts within the limits of tokens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from pydantic import ValidationError
 
 from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Asking, Question
-from nightjar.benchmarks.records import read_questions
+from nightjar.benchmarks.question_artifact import opened
 from nightjar.benchmarks.zeroscrolls.prompts import built
 from nightjar.benchmarks.zeroscrolls.questions import QUESTION_SET, ZeroScrollsSettings
 from nightjar.benchmarks.zeroscrolls.tasks import NAME, TASKS
 from nightjar.core.errors import NightjarError
-from tests.in_process import run_stage
-from tests.nightjar.benchmarks.benchmark_project import configure
 from tests.nightjar.benchmarks.zeroscrolls.files import put, put_all, row
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
 
@@ -35,32 +33,19 @@ def question(task: str = "qasper", words: int = 400, **shared: Any) -> Question:
     return Question(NAME, task, "e1", example.parts(), ("x",), shared=shared)
 
 
-@pytest.fixture()
-def project(workdir: Path) -> Path:
-    """The sample with the benchmark, made files of every task and no system but the naive baseline."""
-    put_all(workdir / "source")
-    configure(workdir, NAME)
-    return workdir
-
-
-def test_settings_choose_questions(project: Path) -> None:
-    put(
-        project / "source" / "qasper" / "test.jsonl",
-        [row(id=f"t{number}", output=None) for number in range(9)],
-    )
-    assert run_stage("ingest", NAME).returncode == 0
-    configure(
-        project, NAME, tasks=["qasper"], file="test", questions_per_task=4, prompts="chat", total_tokens=4096
-    )
-    assert run_stage("questions", NAME).returncode == 0
-    four = read_questions(project / "data/questions" / NAME)
-    assert {(one.task_id, one.file, one.references) for one in four} == {("qasper", "qasper/test.jsonl", ())}
-    assert four[0].shared == {"prompts": "chat", "total_tokens": 4096}
-    assert len(four) == 4
-    configure(project, NAME, file="train")
-    done = run_stage("questions", NAME)
-    assert done.returncode == 2
-    assert "in files train.*" in done.stderr
+def test_settings_choose_questions(tmp_path: Path) -> None:
+    rows = [row(id=f"t{number}", output=None) for number in range(9)]
+    put(put_all(tmp_path) / "qasper" / "test.jsonl", rows)
+    chosen = {"tasks": ["qasper"], "questions_per_task": 4, "prompts": "chat", "total_tokens": 4096}
+    with opened(BENCHMARK, tmp_path) as (sources, _):
+        four = list(BENCHMARK.questions(sources, ZeroScrollsSettings(file="test", **chosen), 1))
+        assert {(one.task_id, one.file, one.references) for one in four} == {
+            ("qasper", "qasper/test.jsonl", ())
+        }
+        assert four[0].shared == {"prompts": "chat", "total_tokens": 4096}
+        assert len(four) == 4
+        with pytest.raises(NightjarError, match=r"in files train\.\*"):
+            list(BENCHMARK.questions(sources, ZeroScrollsSettings(file="train"), 1))
 
 
 @pytest.mark.parametrize("values", [{"prompts": "x"}, {"total_tokens": 1024}])
