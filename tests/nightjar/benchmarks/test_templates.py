@@ -1,7 +1,8 @@
-"""Templates of task files against plain Jinja, and the bound of their steps."""
+"""Templates of task files against plain Jinja, what they may not do, and the bound of their steps."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -104,9 +105,41 @@ def test_a_template_that_reads_each_value_a_few_times_suits_rows_of_any_size(siz
 @pytest.mark.parametrize(
     "source",
     [
+        "{{ a.__class__.__mro__ }}",
+        "{{ a * 99999999 }}",
+        "{{ a ** 99 }}",
+        "{{ '%9999999999d' % 1 }}",
+        "{{ '{:>99999999}'.format(1) }}",
+        "{{ a.ljust(999999999) }}",
+        "{% for i in l %}{% for j in l %}{% for k in l %}x{% endfor %}{% endfor %}{% endfor %}",
+        "{% for i in l recursive %}{{ loop(l) }}{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% include 'params.yaml' %}",
+        "{% import 'os' as os %}",
+        "{{ cycler }}",
+        "{{ a|join(a)|join(a)|join(a)|join(a)|join(a) }}",
+        "{{ a|replace('x', a)|replace('x', a)|replace('x', a) }}",
+        "{% for i in l %}{{ a }}{% endfor %}",
+        "{{ l.append }}",
+        "{{ none }}",
+        "x" * 30_000,
+    ],
+)
+def test_a_template_reads_its_row_and_is_bounded(source: str) -> None:
+    row = {"a": "x" * 1_100, "l": list(range(1_000))}
+    started = time.process_time()
+    with pytest.raises(InvalidTemplate):
+        Template(source).text(row)
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
         "{{ " + " + ".join(["a"] * 1_000) + " }}",
         "{% if a %}" * 200 + "{% endif %}" * 200,
         "{{ " + "not " * 4_000 + "a }}",
+        "{{ " + "(" * 3000 + "a" + ")" * 3000 + " }}",
     ],
 )
 def test_a_template_that_python_cannot_compile_is_nested_too_deeply(source: str) -> None:
