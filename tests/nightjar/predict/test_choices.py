@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 
 from nightjar.benchmarks.classification.scoring import BENCHMARK
-from nightjar.benchmarks.question import Asking, Question
+from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.question_set import Choice, Task
 from nightjar.core import contracts, tables
-from nightjar.models.tokenizer import load_tokenizer
-from nightjar.params.inputs import Encoding
 from nightjar.params.profile_values import read_yaml
-from tests.conftest import ROOT
 from tests.nightjar.models.engine.test_log_probabilities import plain
 from tests.nightjar.predict import stage_project
 from tests.stages.predict.test_stage import finish
@@ -107,16 +104,3 @@ def test_the_first_of_equally_likely_choices(
     folder = project(tmp_path, tiny_model)
     finish(folder, monkeypatch, ITEM)
     assert {row["answers"][0] for row in predictions(folder, "icl")[:4]} == {"one"}
-
-
-def test_a_prompt_that_is_too_long_loses_demonstrations(tiny_model: Path) -> None:
-    tokenizer = load_tokenizer(tiny_model)
-    values = read_yaml(ROOT / "params.yaml")["encoding"]
-    prompts = [
-        BENCHMARK.prompt(asked()[0], Asking(Encoding(**values | {"max_source_length": most}), tokenizer))
-        for most in (2000, 300, 20)
-    ]
-    assert [text.count("The answer is") for text in prompts] == sorted(
-        (text.count("The answer is") for text in prompts), reverse=True
-    )
-    assert prompts[-1].endswith("number 0 is a fine text\nThe answer is")

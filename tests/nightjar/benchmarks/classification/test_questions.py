@@ -16,9 +16,9 @@ from nightjar.benchmarks.classification.tasks import names
 from nightjar.benchmarks.question import Asking, Question, Record, Sources
 from nightjar.core.config import checked
 from nightjar.core.errors import NightjarError
-from nightjar.params.inputs import Encoding
 from stages.ingest.datasets import ingest_records
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
+from tests.nightjar.prompts.options import options
 
 # The tasks of the sample: all but the pairs.
 EIGHT = ("sst2", "sst5", "cola", "trec", "cr", "mr", "mpqa", "subj")
@@ -142,11 +142,7 @@ def test_the_prompt_is_demonstrations_and_question_and_fits(sources: Sources) ->
     asked = prompts.query("sst2", question.parts["text"])
 
     def made(most: int) -> str:
-        values = {
-            "definition": True, "positive_examples": 2, "negative_examples": 0, "explanation": False,
-            "task_name": False, "mixed": False, "trim_input": False, "max_source_length": most, "max_target_length": 9,
-        }  # fmt: skip
-        return QUESTION_SET.prompt(question, Asking(checked(Encoding, values, "params.yaml"), Words()))
+        return QUESTION_SET.prompt(question, Asking(options(max_source_length=most), Words()))
 
     whole = "Follow the demonstrations:\n" + "\n\n".join(shown) + "\n\n" + asked
     assert made(10_000) == whole

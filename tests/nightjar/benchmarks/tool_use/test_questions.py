@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nightjar.benchmarks.question import Asking, Question, Record, Sources
-from nightjar.benchmarks.question_artifact import record_row
-from nightjar.benchmarks.tool_use.formats import load
+from nightjar.benchmarks.question import Asking, Question, Sources
+from nightjar.benchmarks.question_artifact import opened
 from nightjar.benchmarks.tool_use.questions import QUESTION_SET, ToolUseSettings
 from nightjar.benchmarks.tool_use.scoring import BENCHMARK
 from nightjar.benchmarks.tool_use.tasks import GROUPS
-from nightjar.core import contracts
 from nightjar.core.config import checked
-from nightjar.core.tables import ArtifactWriter
-from nightjar.params.inputs import Encoding
 from tests.nightjar.benchmarks.zeroscrolls.words import Words
+from tests.nightjar.prompts.options import options
 
 # Questions of the sample, by task.
 SAMPLE = {
@@ -28,15 +26,11 @@ SAMPLE = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def sources(tmp_path: Path, sample: Path) -> Sources:
+@pytest.fixture(scope="module")
+def sources(sample: Path) -> Iterator[Sources]:
     """The sample, ingested."""
-    rows = [row for row in load(sample / "tool_use") if isinstance(row, Record)]
-    with ArtifactWriter(tmp_path / "tool_use") as writer:
-        for task in sorted({row.task_id for row in rows}):
-            some = [record_row("tool_use", row) for row in rows if row.task_id == task]
-            writer.write(contracts.RECORDS, some, task)
-    return Sources(tmp_path / "tool_use", tmp_path / "tool_use")
+    with opened(BENCHMARK, sample / "tool_use") as (sources, _):
+        yield sources
 
 
 def settings(**values: Any) -> ToolUseSettings:
@@ -60,17 +54,7 @@ def test_so_many_questions_on_dates_are_drawn(sources: Sources) -> None:
 
 
 def asking(length: int, *passages: tuple[str, str]) -> Asking:
-    encoding = Encoding(
-        definition=True,
-        positive_examples=0,
-        negative_examples=0,
-        explanation=False,
-        task_name=False,
-        mixed=False,
-        trim_input=False,
-        max_source_length=length,
-        max_target_length=1,
-    )
+    encoding = options(positive_examples=0, max_source_length=length)
     return Asking(encoding, Words(), [{"title": title, "text": text} for title, text in passages])
 
 
