@@ -11,18 +11,16 @@ import pytest
 from nightjar import params
 from nightjar.benchmarks.question import Question
 from nightjar.benchmarks.question_set import Choice
-from nightjar.core import contracts, tables
+from nightjar.core import tables
 from nightjar.core.errors import NightjarError
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.params.chat import Chat
 from nightjar.predict.conversation import named_choice
 from nightjar.predict.requests import write_prompts
 from stages._runtime.stage import StageRun
-from stages.predict.__main__ import run
-from tests.completions_server import said, serving
+from tests.completions_server import Script, Served, said, serving
 from tests.installed_package import install
-from tests.nightjar.predict.test_served import _only_the_calculator, project
-from tests.questions import question, write_questions
+from tests.nightjar.predict.test_served import finish, project
 
 TASK = {
     "definition": ["Count"],
@@ -32,21 +30,20 @@ TASK = {
 
 
 def chat_project(folder: Path, model: Path, url: str, **changes: Any) -> None:
-    project(folder, model, url, weights=f"chat:{url}", **changes)
-    rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
-    write_questions(folder / "data/questions/supernatinst", [question(row, TASK) for row in rows])
+    project(folder, model, url, weights=f"chat:{url}", task=TASK, **changes)
 
 
-def finish() -> tuple[StageRun, list[dict[str, Any]]]:
-    stage = StageRun("predict@supernatinst-served", params.load())
-    run(stage)
-    return stage, tables.read_rows(Path("data/predict/supernatinst/served"), contracts.PREDICTIONS)
+def chatted(
+    script: Script, folder: Path, model: Path, **changes: Any
+) -> tuple[Served, StageRun, list[dict[str, Any]]]:
+    """Run the stage once with a chat server that answers by the script."""
+    with serving(script) as served:
+        chat_project(folder, model, served.url, **changes)
+        return served, *finish()
 
 
 def test_a_question_is_one_message_and_the_facts_say_so(workdir: Path, tiny_model: Path) -> None:
-    with serving(lambda body: said("<think>hm</think> 7.")) as served:
-        chat_project(workdir, tiny_model, served.url)
-        stage, rows = finish()
+    served, stage, rows = chatted(lambda body: said("<think>hm</think> 7."), workdir, tiny_model)
     assert [row["answers"] for row in rows] == [["7."]] * 4
     assert {(row["new_tokens"], row["prompt_tokens"]) for row in rows} == {(2, 10)}
     assert sorted(body["messages"][0]["content"] for body in served.asked) == sorted(
@@ -73,10 +70,8 @@ def test_settings_of_a_template_are_refused_because_a_server_fills_its_own(
 
 
 def test_a_system_message_and_examples_as_turns(workdir: Path, tiny_model: Path) -> None:
-    with serving(lambda body: said("7")) as served:
-        chat = {"system_message": "Be brief.", "examples_as_turns": True}
-        chat_project(workdir, tiny_model, served.url, chat=chat)
-        _, rows = finish()
+    chat = {"system_message": "Be brief.", "examples_as_turns": True}
+    served, _, rows = chatted(lambda body: said("7"), workdir, tiny_model, chat=chat)
     talk = [(one["role"], one["content"]) for one in json.loads(rows[3]["prompt"])]
     assert talk == [
         ("system", "Be brief."),
@@ -98,9 +93,7 @@ def test_answers_that_the_limit_ended_within_their_reasoning_are_told(
         answer["usage"]["completion_tokens"] = body["max_tokens"]
         return status, answer
 
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url)
-        _, rows = finish()
+    _, _, rows = chatted(script, workdir, tiny_model)
     assert [row["answers"] for row in rows] == [[""], [""], [""], ["7"]]
     assert "3 answers of supernatinst are empty: the limit of tokens ended them" in caplog.text
 
@@ -110,32 +103,32 @@ def call(expression: str, number: int = 0) -> dict[str, Any]:
     return {"id": f"c{number}", "type": "function", "function": function}
 
 
+def calling(tool_call: dict[str, Any]) -> Script:
+    """A chat that makes this call, and then answers with its result."""
+
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        last = body["messages"][-1]
+        if last["role"] == "tool":
+            return said(f"It is {last['content']}.")
+        return said(None, "tool_calls", tool_calls=[tool_call])
+
+    return script
+
+
 def test_a_refusal_after_a_call_is_no_answer(workdir: Path, tiny_model: Path) -> None:
     def script(body: dict[str, Any]) -> tuple[int, Any]:
         if body["messages"][-1]["role"] == "tool":
             return said(None, refusal="I cannot say.")
         return said(None, "tool_calls", tool_calls=[call("12 * 8")])
 
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        stage, rows = finish()
+    _, stage, rows = chatted(script, workdir, tiny_model, calls="on")
     assert not rows and stage.rows_rejected == 4
     rejected = tables.read_rejected(Path("data/predict/supernatinst/served")).to_pylist()
     assert {row["reason"] for row in rejected} == {"refusal: I cannot say."}
 
 
 def test_tools_are_functions_and_what_was_executed_is_recorded(workdir: Path, tiny_model: Path) -> None:
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        last = body["messages"][-1]
-        if last["role"] == "tool":
-            return said(f"It is {last['content']}.")
-        return said(None, "tool_calls", tool_calls=[call("12 * 8")])
-
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        _, rows = finish()
+    served, _, rows = chatted(calling(call("12 * 8")), workdir, tiny_model, calls="on")
     assert {row["answers"][0] for row in rows} == {"It is 96."}
     assert {row["text"] for row in rows} == {" [Calculator(12 * 8) -> 96]It is 96."}
     assert [row["calls"] for row in rows] == [[{"tool": "Calculator", "input": "12 * 8", "result": "96"}]] * 4
@@ -155,11 +148,8 @@ def test_neither_a_stop_text_nor_the_limit_of_an_answer_ends_a_call(workdir: Pat
             return said(None) if cut else said(None, "tool_calls", tool_calls=[call("12 * 8")])
         return said("96.\n\nAnd more" if "number 1" in first else long)
 
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        _, rows = finish()
-        limit = params.load().predict.benchmark("supernatinst").max_new_tokens
+    served, _, rows = chatted(script, workdir, tiny_model, calls="on")
+    limit = params.load().predict.benchmark("supernatinst").max_new_tokens
     assert [len(row["calls"]) for row in rows] == [0, 1, 1, 1]
     tokenizer = load_tokenizer(tiny_model)
     assert long.startswith(answer := rows[0]["answers"][0])
@@ -176,41 +166,22 @@ def test_after_the_last_call_there_are_no_tools_and_a_failed_call_counts(
             return said(None, "tool_calls", tool_calls=[call("no sum"), call("1 + 1", 1)])
         return said(" and ".join(one["content"] for one in body["messages"] if one["role"] == "tool"))
 
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        _, rows = finish()
+    _, _, rows = chatted(script, workdir, tiny_model, calls="on")
     assert {row["answers"][0] for row in rows} == {"no result and no more calls: give the answer"}
     assert [row["calls"] for row in rows] == [[]] * 4
 
 
-@pytest.mark.parametrize("arguments", ["[" * 9000, '{"input": NaN}', '{"input": {"a": 1}}', "null", "\ud800"])
+@pytest.mark.parametrize("arguments", ["[" * 9000, '{"input": NaN}', '{"input": {"a": 1}}', "null"])
 def test_hostile_arguments_are_a_call_without_a_result(
     workdir: Path, tiny_model: Path, arguments: str
 ) -> None:
     given = {"id": "c", "type": "function", "function": {"name": "Calculator", "arguments": arguments}}
-
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        last = body["messages"][-1]
-        if last["role"] == "tool":
-            return said(f"It is {last['content']}.")
-        return said(None, "tool_calls", tool_calls=[given])
-
-    with serving(script) as served:
-        chat_project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        if arguments == "\ud800":
-            with pytest.raises(NightjarError, match="not valid Unicode"):
-                finish()
-            return
-        _, rows = finish()
+    _, _, rows = chatted(calling(given), workdir, tiny_model, calls="on")
     assert {row["answers"][0] for row in rows} == {"It is no result."}
 
 
 def test_disabled_is_without_tools(workdir: Path, tiny_model: Path) -> None:
-    with serving(lambda body: said("7")) as served:
-        chat_project(workdir, tiny_model, served.url, calls="disabled")
-        finish()
+    served, _, _ = chatted(lambda body: said("7"), workdir, tiny_model, calls="disabled")
     assert not any("tools" in body for body in served.asked)
 
 
@@ -219,16 +190,12 @@ def test_an_answer_with_tools_is_recorded_as_it_is_done(workdir: Path, tiny_mode
     healthy = [False]
 
     def script(body: dict[str, Any]) -> tuple[int, Any]:
-        last = body["messages"][-1]
         if "number 3" in body["messages"][0]["content"] and not healthy[0]:
             return 400, {"error": "broken"}
-        if last["role"] == "tool":
-            return said(f"It is {last['content']}.")
-        return said(None, "tool_calls", tool_calls=[call("12 * 8")])
+        return calling(call("12 * 8"))(body)
 
     with serving(script) as served:
         chat_project(workdir, tiny_model, served.url, calls="on", chat={"at_once": 1})
-        _only_the_calculator(workdir)
         with pytest.raises(NightjarError, match="broken"):
             finish()
         before, healthy[0] = len(served.asked), True
@@ -263,10 +230,7 @@ def test_a_chat_model_of_another_package_calls_tools(
     (workdir / "own_talker.py").write_text(OWN)
     install(workdir, "own-talker", "1.0", "nightjar.models", ["talker = own_talker:Talker"])
     monkeypatch.syspath_prepend(workdir)
-    chat_project(workdir, tiny_model, "http://127.0.0.1:9", calls="on")
-    text = Path("params.yaml").read_text().replace("chat:http://127.0.0.1:9", "entry:talker#x")
-    Path("params.yaml").write_text(text)
-    _only_the_calculator(workdir)
+    project(workdir, tiny_model, "", weights="entry:talker#x", task=TASK, calls="on")
     _, rows = finish()
     assert [row["calls"] for row in rows] == [[{"tool": "Calculator", "input": "12 * 8", "result": "96"}]] * 4
     assert {row["answers"][0] for row in rows} == {"It is 96."}
@@ -310,18 +274,15 @@ def test_a_choice_is_asked_for_and_named_by_the_words_of_the_prompt(workdir: Pat
         text = body["messages"][-1]["content"].splitlines()[1]
         return said(said_of[text], "error" if text == "d" else "stop")
 
+    questions = [
+        Question("classification", "fever", text, {"text": text}, ("REFUTES",), "fever", "fever", shared={})
+        for text in said_of
+    ]
     with serving(script) as served:
-        project(workdir, tiny_model, served.url, "classification", weights=f"chat:{served.url}")
-        rows = [
-            Question(
-                "classification", "fever", text, {"text": text}, ("REFUTES",), "fever", "fever", shared={}
-            )
-            for text in said_of
-        ]
-        write_questions(workdir / "data/questions/classification", rows)
-        run(StageRun("predict@classification-served", params.load()))
-    found = tables.read_rows(Path("data/predict/classification/served"), contracts.PREDICTIONS)
-    assert [row["answers"] for row in found] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
+        source = f"chat:{served.url}"
+        project(workdir, tiny_model, served.url, "classification", weights=source, questions=questions)
+        _, rows = finish("classification-served")
+    assert [row["answers"] for row in rows] == [["NOT ENOUGH INFO"], ["REFUTES"], [""]]
     rejected = tables.read_rejected(Path("data/predict/classification/served")).to_pylist()
     assert [(row["id"], row["reason"]) for row in rejected] == [("d", "error")]
     asked = served.asked[0]["messages"][-1]["content"]
@@ -332,11 +293,10 @@ SHARED = {"demonstrations": [{"id": "d", "text": "dull", "label": "negative"}]}
 
 
 def test_written_prompts_have_choices_and_with_chat_messages(workdir: Path, tiny_model: Path) -> None:
-    project(workdir, tiny_model, "http://127.0.0.1:9")
     parts = {"text": "a fine film", "choices": ["negative", "positive"]}
     row = {"benchmark": "classification", "task_id": "sst2", "id": "1", "parts": parts, "shared": SHARED}
     one = Question(**row, references=("positive",), track="sst2", category="sst2")
-    write_questions(workdir / "data/questions/classification", [one])
+    project(workdir, tiny_model, "http://127.0.0.1:9", "classification", questions=[one])
     write_prompts(params.load(), "classification", Path("plain.jsonl"))
     chat = Chat(system_message="Be brief.", examples_as_turns=True)
     write_prompts(params.load(), "classification", Path("chat.jsonl"), chat=chat)

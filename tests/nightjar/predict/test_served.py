@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nightjar import params
-from nightjar.core import contracts, tables
+from nightjar.core import tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from stages._runtime.stage import StageRun
 from stages.predict.__main__ import run
-from tests.completions_server import completion, serving
+from tests.completions_server import Script, Served, completion, serving
 from tests.conftest import ROOT
-from tests.questions import question, write_questions
+from tests.nightjar.predict import stage_project
+from tests.questions import question
 
 ITEM = "supernatinst-served"
 TASK = {"definition": ["Count"], "positive_examples": [], "negative_examples": []}
+CALCULATOR = {"calculator": read_yaml(ROOT / "params.yaml")["augment"]["tools"]["calculator"]}
 
 
 def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst", **changes: Any) -> None:
-    """Four questions, the tokenizer of `model`, and a system behind the server."""
-    values = read_yaml(ROOT / "params.yaml")
-    own = f"data/questions/{benchmark}"
-    system = {"benchmark": benchmark, "system": "served", "kind": "model", "weights": f"server:{url}"}
+    """Four questions, the tokenizer of `model`, and a system behind the server; calls are of the calculator alone."""
     settings = {key: changes.pop(key) for key in ("temperature", "cut_at_full_stop") if key in changes}
-    values["predict"][benchmark].update(settings)
-    values["predict"]["systems"] = {
-        f"{benchmark}-served": system
-        | {"evidence": "data/none", "tools": "all", "index": "data/none"}
-        | changes
-    }
-    (folder / "params.yaml").write_text(json.dumps(values))
-    rows = [{"task_id": "t", "id": str(n), "input": f"number {n}"} for n in range(4)]
-    if benchmark == "supernatinst":
-        write_questions(folder / own, [question(row, TASK) for row in rows])
-    (folder / "models/base").mkdir(parents=True, exist_ok=True)
-    if not (folder / "models/base/language_model").exists():
-        (folder / "models/base/language_model").symlink_to(model)
+    task = changes.pop("task", TASK)
+    numbers = [question({"task_id": "t", "id": str(n), "input": f"number {n}"}, task) for n in range(4)]
+    questions = changes.pop("questions", numbers)
+    calculator = {"tools": {"all": {"calculator": {}}}, "augment": {"tools": CALCULATOR}}
+    groups = calculator if "calls" in changes else {}
+    served = {"weights": f"server:{url}", "index": "data/none", **changes}
+    stage_project.project(folder, model, questions, settings, {"served": served}, **groups)
 
 
-def finish() -> tuple[StageRun, list[dict[str, Any]]]:
-    stage = StageRun(f"predict@{ITEM}", params.load())
+def finish(item: str = ITEM) -> tuple[StageRun, list[dict[str, Any]]]:
+    stage = StageRun(f"predict@{item}", params.load())
     run(stage)
-    return stage, tables.read_rows(Path("data/predict/supernatinst/served"), contracts.PREDICTIONS)
+    return stage, stage_project.predictions(Path(), item.partition("-")[0], "served")
+
+
+def answered(
+    script: Script, folder: Path, model: Path, **changes: Any
+) -> tuple[Served, StageRun, list[dict[str, Any]]]:
+    """Run the stage once with a server that answers by the script."""
+    with serving(script) as served:
+        project(folder, model, served.url, **changes)
+        return served, *finish()
 
 
 def number(body: dict[str, Any]) -> str:
@@ -56,9 +57,10 @@ def number(body: dict[str, Any]) -> str:
 def test_rows_have_the_prompts_of_the_graph_and_the_counts_of_the_server(
     workdir: Path, tiny_model: Path
 ) -> None:
-    with serving(lambda it: completion(f" {number(it)}. ", completion_tokens=3, prompt_tokens=70)) as served:
-        project(workdir, tiny_model, served.url)
-        stage, rows = finish()
+    def script(body: dict[str, Any]) -> tuple[int, Any]:
+        return completion(f" {number(body)}. ", completion_tokens=3, prompt_tokens=70)
+
+    served, stage, rows = answered(script, workdir, tiny_model)
     assert [row["answers"] for row in rows] == [["0."], ["1."], ["2."], ["3."]]
     assert {(row["new_tokens"], row["prompt_tokens"]) for row in rows} == {(3, 70)}
     prompt = "Definition: Count.\n\nNow complete the following example -\nInput: number 2.\nOutput:"
@@ -82,7 +84,6 @@ def test_counts_that_no_table_holds_together_are_not_recorded(workdir: Path, tin
 
     with serving(script) as served:
         project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
         with pytest.raises(NightjarError, match="the counts of an answer's requests are too large"):
             finish()
         counts[0] = 3
@@ -116,10 +117,7 @@ def test_tools_are_called_where_the_model_writes_a_call(workdir: Path, tiny_mode
             return completion(" pens.")
         return completion(" There are [Calculator(12 * 8) -> 100] 100")
 
-    with serving(script) as served:
-        project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        _, rows = finish()
+    served, _, rows = answered(script, workdir, tiny_model, calls="on")
     assert rows[0]["answers"] == ["There are pens."]
     assert rows[0]["calls"] == [{"tool": "Calculator", "input": "12 * 8", "result": "96"}]
     assert served.asked[-1]["prompt"].endswith("There are [Calculator(12 * 8) -> 96]")
@@ -131,10 +129,7 @@ def test_an_error_after_a_call_is_no_answer(workdir: Path, tiny_model: Path) -> 
             return completion(" pens", "error" if "number 2" in body["prompt"] else "stop")
         return completion(" There are [Calculator(12 * 8) ->")
 
-    with serving(script) as served:
-        project(workdir, tiny_model, served.url, calls="on")
-        _only_the_calculator(workdir)
-        stage, rows = finish()
+    _, stage, rows = answered(script, workdir, tiny_model, calls="on")
     assert [row["id"] for row in rows] == ["0", "1", "3"] and stage.rows_rejected == 1
 
 
@@ -163,13 +158,6 @@ def test_a_resumed_run_asks_again_where_the_answer_was_an_error(
     assert len(rows) == 4 - (reason != "error") and "errors" not in stage.details
 
 
-def _only_the_calculator(folder: Path) -> None:
-    values = read_yaml(folder / "params.yaml")
-    values["tools"]["all"] = {"calculator": {}}
-    values["augment"]["tools"] = {"calculator": values["augment"]["tools"]["calculator"]}
-    (folder / "params.yaml").write_text(json.dumps(values))
-
-
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -189,40 +177,26 @@ def test_settings_that_no_server_follows(
 def test_a_task_that_needs_log_probabilities_is_refused_after_one_try(
     workdir: Path, tiny_model: Path
 ) -> None:
+    text = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
     with serving(lambda body: completion("!")) as served:
-        project(workdir, tiny_model, served.url, "tool_use")
-        row = question({"task_id": "wikitext", "id": "1"}, TASK, "tool_use")
-        write_questions(Path("data/questions/tool_use"), [row])
+        project(workdir, tiny_model, served.url, "tool_use", questions=[text])
         with pytest.raises(
             NightjarError, match="wikitext: a server gives no log-probabilities of a given text"
         ):
-            run(StageRun("predict@tool_use-served", params.load()))
+            finish("tool_use-served")
     assert {body["prompt"] for body in served.asked} == {"The capital of France is"}
 
 
-@pytest.mark.parametrize("again", [False, True])
 def test_an_error_in_the_place_of_an_answer_is_rejected_and_named(
-    workdir: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture, again: bool
+    workdir: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also by the run that resumes one in which it came."""
-    broken = set(again * "3")
-
     def script(body: dict[str, Any]) -> tuple[int, Any]:
-        if number(body) in broken:
-            return 400, {"error": "broken off"}
         return completion("half", "error" if number(body) == "1" else "stop")
 
-    with serving(script) as served:
-        project(workdir, tiny_model, served.url)
-        if again:
-            with pytest.raises(NightjarError, match="broken off"):
-                finish()
-            broken.clear()
-        stage, rows = finish()
+    _, stage, rows = answered(script, workdir, tiny_model)
     assert [(row["id"], row["answers"]) for row in rows] == [(id, ["half"]) for id in ("0", "2", "3")]
     rejected = tables.read_rejected(Path("data/predict/supernatinst/served")).to_pylist()
     assert [(row["id"], row["reason"]) for row in rejected] == [("1", "error")]
     assert stage.rows_rejected == 1
-    if not again:
-        told = "questions of supernatinst without an answer: 1 (error 1), such as 1 of t: error"
-        assert f"{told}; they get no prediction" in caplog.messages
+    told = "questions of supernatinst without an answer: 1 (error 1), such as 1 of t: error"
+    assert f"{told}; they get no prediction" in caplog.messages
