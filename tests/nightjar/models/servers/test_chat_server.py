@@ -94,20 +94,6 @@ def test_a_refused_parameter_is_renamed_or_left_out_and_recorded(caplog: pytest.
     assert len(served.asked) == 4 and served.asked[-1]["max_completion_tokens"] == 5
 
 
-def test_a_busy_server_changes_no_parameter(caplog: pytest.LogCaptureFixture) -> None:
-    answers = [(503, {"error": "temperature, max_tokens and stop: try again"})] * 2
-
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        return answers.pop() if answers else said("three")
-
-    with serving(script) as served, ChatServer(served.url, RequestLimits(retries=1)) as chat:
-        with pytest.raises(NightjarError, match="it fails"):
-            chat.reply(ASKED, Decoding())
-        assert chat.reply(ASKED, Decoding()).text.text == "three"
-        assert chat.facts()["server"]["refused"] == {}
-    assert all(body == served.asked[0] for body in served.asked) and not caplog.text
-
-
 def test_a_request_that_is_refused_for_something_else_changes_no_other() -> None:
     """As a prompt that is too long: the message names parameters too."""
 

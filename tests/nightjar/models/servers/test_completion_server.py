@@ -219,22 +219,6 @@ def test_a_server_that_fails_on_everything_is_that_fault() -> None:
         Impatient.abilities(served.url)
 
 
-def test_a_busy_server_is_asked_for_the_same_again(caplog: pytest.LogCaptureFixture) -> None:
-    """What a server says while it is busy, or fails, refuses no parameter."""
-    answers = [(503, {"error": "repeat_penalty and logprobs: try again"})] * 2
-
-    def script(body: dict[str, Any]) -> tuple[int, Any]:
-        return answers.pop() if answers else completion("yes")
-
-    with (
-        serving(script) as served,
-        CompletionServer(served.url, RequestLimits(retries=2)) as server,
-    ):
-        assert server.complete("a", 1, ()).text == "yes"
-        assert server.facts()["server"]["without_penalty"]
-    assert all("repeat_penalty" in body for body in served.asked) and not caplog.text
-
-
 def test_a_character_may_be_several_tokens() -> None:
     """As tokenizers of bytes: no text shows a part of a character."""
 

@@ -51,6 +51,7 @@ def test_a_fault_that_passes_is_retried(interface: Interface) -> None:
         ((302, b""), "it redirects without an address"),
         ((200, b"<html>"), "the answer is no JSON object"),
         ((200, {"choices": []}), "the answer has no completion"),
+        ((200, {"error": {"message": "no memory"}}), r"the answer has no completion \(error: no memory\)"),
         ((200, {"choices": [{"text": 3, "message": {"content": 3}}]}), "has no completion|is not a text"),
     ],
 )
@@ -81,13 +82,6 @@ def test_an_error_in_the_place_of_an_answer_is_no_answer(
     with serving(lambda body: interface.failed("half a te", reason, **more)) as served:
         text = interface.ask(served.url)
     assert (text.text, text.failure) == ("" if failure else "half a te", failure)
-
-
-def test_an_error_without_choices_is_named(interface: Interface) -> None:
-    answer = 200, {"error": {"message": "no memory"}}
-    told = pytest.raises(NightjarError, match=r"the answer has no completion \(error: no memory\)")
-    with serving(lambda body: answer) as served, told:
-        interface.ask(served.url)
 
 
 @pytest.mark.parametrize("code", [503, "429"])
@@ -133,6 +127,18 @@ def test_an_error_whose_code_refuses_the_request_is_not_retried(
     assert len(served.asked) == 1
 
 
+def test_a_busy_server_is_asked_for_the_same_again(
+    interface: Interface, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a server says while it is busy, or fails, refuses no parameter."""
+    busy = 503, {"error": "temperature, max_tokens, stop, repeat_penalty and logprobs: try again"}
+    answers = [busy, busy, interface.said("yes")]
+    with serving(lambda body: answers.pop(0)) as served:
+        assert interface.ask(served.url, RequestLimits(retries=2)).text == "yes"
+    assert len(served.asked) == 3 and all(body == served.asked[0] for body in served.asked)
+    assert not caplog.text
+
+
 def test_a_text_ends_before_the_stop_text_that_a_server_gives(interface: Interface) -> None:
     with serving(lambda body: interface.said("Paris\n\nQ: Which")) as served:
         assert interface.ask(served.url) == Completion("Paris", stop="\n\n")
@@ -161,6 +167,10 @@ DEEP = ', "more": ' + "[" * 200_000
         ("x", counted("prompt_tokens", "true"), "prompt_tokens of the answer is not a count of tokens: true"),
         ("x", counted("prompt_tokens", "-1"), "not a count of tokens: -1"),
         ("x", ', "choices": []', "occurs twice"),
+        *(
+            ("x", f', "usage": {usage}', "usage of the answer is not an object")
+            for usage in ("[]", '""', "0", "false", "[1]")
+        ),
     ],
 )
 def test_an_answer_that_cannot_be_recorded_is_one_line(
@@ -171,14 +181,6 @@ def test_an_answer_that_cannot_be_recorded_is_one_line(
     with serving(lambda body: answer) as served, pytest.raises(NightjarError, match=told) as raised:
         interface.ask(served.url, patient)
     assert len(str(raised.value)) < 500
-
-
-@pytest.mark.parametrize("usage", ["[]", '""', "0", "false", "[1]"])
-def test_a_usage_that_is_no_object_is_one_line(interface: Interface, usage: str) -> None:
-    answer = 200, interface.body("x", f', "usage": {usage}')
-    told = pytest.raises(NightjarError, match="usage of the answer is not an object")
-    with serving(lambda body: answer) as served, told:
-        interface.ask(served.url)
 
 
 def test_counts_that_are_missing_are_unknown(interface: Interface) -> None:
@@ -205,9 +207,6 @@ def test_the_model_is_the_only_one_or_is_named(interface: Interface, models: Any
         with pytest.raises(NightjarError, match=told):
             interface.ask(served.url)
         assert interface.ask(f"{served.url}#b").text == "b"
-
-
-def test_a_name_of_200_characters_is_that_of_a_model(interface: Interface) -> None:
     with serving(lambda body: interface.said(body["model"]), ("a" * 199 + "é",)) as served:
         assert interface.ask(served.url).text == "a" * 199 + "é"
 
