@@ -138,7 +138,17 @@ def t5(folder: Path) -> int:
     return _write(folder, backend, {"tokenizer_class": "T5Tokenizer", "extra_ids": 0, **names})
 
 
-# Each kind, and the token that it puts before a text.
+def roberta(folder: Path) -> int:
+    """RoBERTa: "<s>" and "</s>" around a text, "</s></s>" between two, and padding of the id 1."""
+    backend = _byte_level(["<s>", "<pad>", "</s>"])
+    backend.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), trim_offsets=False, add_prefix_space=False
+    )
+    names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    return _write(folder, backend, {"tokenizer_class": "PreTrainedTokenizerFast", **names})
+
+
+# Each kind of language model, and the token that it puts before a text.
 KINDS = {
     opt: "</s>",
     gpt2: None,

@@ -12,8 +12,13 @@ import torch
 
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Call, Losses, Text, Tool, write
+from nightjar.tools.annotate import AnnotationSettings
 
 UNNORMALISED = [1.0, 0.8, 0.6, 0.4, 0.2]
+# Every position may have a call.
+SETTINGS = AnnotationSettings(
+    sampling_threshold=0.0, positions=99, samples=1, temperature=1.0, max_call_tokens=6, max_text_tokens=64
+)
 
 
 def _begin(lm: LanguageModel) -> list[int]:

@@ -13,6 +13,7 @@ from nightjar.benchmarks import registry
 from nightjar.benchmarks.question import Sources
 from nightjar.core.errors import NightjarError
 from pipelines.cli import main
+from tests import installed_package
 from tests.in_process import captured
 
 MODULE = """
@@ -46,6 +47,7 @@ def changed(**members):
 def scored(change, **members):
     return changed(scores=lambda self, values: change(values), **members)
 """
+POINT = "own = own_benchmark:Own"
 Score = Callable[..., "tuple[int, str, str]"]
 
 
@@ -60,10 +62,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
 
     def install(lines: str) -> None:
         (tmp_path / "own_benchmark.py").write_text(f"{MODULE}\n{lines}\n")
-        about = tmp_path / "own_package-1.0.dist-info"
-        about.mkdir(exist_ok=True)
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: own-package\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text("[nightjar.benchmarks]\nown = own_benchmark:Own\n")
+        installed_package.install(tmp_path, "own-package", "1.0", "nightjar.benchmarks", [POINT])
         forget()
 
     monkeypatch.syspath_prepend(str(tmp_path))

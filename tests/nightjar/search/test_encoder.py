@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import (
     AutoModel,
     AutoTokenizer,
     BertConfig,
     BertModel,
-    PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaModel,
 )
@@ -23,6 +21,7 @@ from transformers import (
 from nightjar.core.errors import NightjarError
 from nightjar.search.encoder import SentenceEncoder
 from nightjar.search.pooling import Pooling, write
+from tests import made_tokenizers
 from tests.tiny_models import encoder_decoder, language_model, sentence_encoder
 
 TEXTS = [
@@ -198,20 +197,10 @@ def test_the_vectors_of_an_encoder_decoder_are_means_of_its_encoder(tmp_path: Pa
 
 def roberta(folder: Path) -> Path:
     """A tiny RoBERTa: pairs are <s> context </s></s> text </s>, padding has the id 1, positions follow from it."""
-    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>"}
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    backend.train_from_iterator(
-        [], trainers.BpeTrainer(special_tokens=list(special.values()), initial_alphabet=alphabet)
-    )
-    backend.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    PreTrainedTokenizerFast(tokenizer_object=backend, **special).save_pretrained(folder)
+    vocabulary = made_tokenizers.roberta(folder)
     torch.manual_seed(3)
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = RobertaConfig(
-        vocab_size=backend.get_vocab_size(), max_position_embeddings=130, pad_token_id=1, **sizes
-    )
+    config = RobertaConfig(vocab_size=vocabulary, max_position_embeddings=130, pad_token_id=1, **sizes)
     RobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
     return folder
 

@@ -11,7 +11,7 @@ import pytest
 from nightjar.core.errors import NightjarError
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Call, Text, Tool, ToolRequest, call_losses, make
-from nightjar.tools.annotate import Annotated, AnnotationSettings, Annotator, Candidate
+from nightjar.tools.annotate import Annotated, Annotator, Candidate
 from nightjar.tools.filter import Tokens
 from tests import plain_annotation as plain
 from tests.nightjar.tools.conftest import Script
@@ -19,14 +19,7 @@ from tests.nightjar.tools.conftest import Script
 DAY = date(2023, 1, 30)
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.", day=DAY)
 TARGET = Text("There are 96 pens.", "Input: 8 boxes of 12 pens.\nOutput:")
-SETTINGS = AnnotationSettings(
-    sampling_threshold=0.0,
-    positions=3,
-    samples=4,
-    temperature=1.0,
-    max_call_tokens=6,
-    max_text_tokens=64,
-)
+SETTINGS = replace(plain.SETTINGS, positions=3, samples=4)
 
 
 def annotator(lm: LanguageModel, tool: str = "calculator", **changes: object) -> Annotator:

@@ -11,16 +11,12 @@ from hypothesis import strategies as st
 
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.tools import Text, Tool, Toolbox, ToolRequest, insert, make, remove
-from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, AnnotationSettings, Annotator
+from nightjar.tools.annotate import HAS_CALL, LONG_CONTEXT, Annotated, Annotator
 from nightjar.tools.filter import Tokens, weighted_loss
 from nightjar.tools.syntax import find, write
 from nightjar.tools.windows import Window, windows
 from tests import plain_annotation as plain
 from tests.nightjar.tools.conftest import Script
-
-SETTINGS = AnnotationSettings(
-    sampling_threshold=0.0, positions=99, samples=1, temperature=1.0, max_call_tokens=6, max_text_tokens=64
-)
 
 
 @pytest.fixture()
@@ -43,7 +39,7 @@ class Bad(Tool):
 
 
 def annotate(lm: LanguageModel, text: Text | str, **changes: object) -> Annotated:
-    annotator = Annotator(lm, make("calculator"), replace(SETTINGS, **changes))  # type: ignore[arg-type]
+    annotator = Annotator(lm, make("calculator"), replace(plain.SETTINGS, **changes))  # type: ignore[arg-type]
     return annotator.annotate([Text(text) if isinstance(text, str) else text], ["seed"])[0]
 
 
@@ -107,7 +103,7 @@ def test_a_context_that_leaves_no_room_is_refused(lm: LanguageModel) -> None:
     assert annotate(lm, Text("a long text of words", "word " * limit)).refused == LONG_CONTEXT
     # Windows become shorter where the context is long.
     annotator = Annotator(
-        lm, make("calculator"), replace(SETTINGS, max_text_tokens=limit, samples=1, positions=1)
+        lm, make("calculator"), replace(plain.SETTINGS, max_text_tokens=limit, samples=1, positions=1)
     )
     annotator.limit = len(annotator.head.ids) + 200
     (found,) = annotator.annotate([Text("8 boxes of 12 pens, " * 8, "How many?")], ["seed"])
@@ -119,7 +115,7 @@ def test_a_text_several_times_as_long_as_the_model_reads(lm: LanguageModel) -> N
     tokens = Tokens.of(lm.tokenizer, Text(body))
     assert len(tokens.body) > 3 * lm.model.config.max_position_embeddings
     # Short instructions save time.
-    few = replace(SETTINGS, positions=1, max_call_tokens=1, max_text_tokens=200, batch_texts=64)
+    few = replace(plain.SETTINGS, positions=1, max_call_tokens=1, max_text_tokens=200, batch_texts=64)
     (found,) = Annotator(lm, Bad(), few).annotate([Text(body)], ["seed"])
     assert found.windows == len(windows(len(tokens.body), 200)) > 64
     assert len(found.candidates) == 1, "of the text, not of each window"
@@ -172,7 +168,7 @@ def test_texts_together_are_as_texts_alone(lm: LanguageModel) -> None:
         Text("8 boxes of 12 pens are 96 pens, " * n, context) for n, context in ((1, ""), (4, "Q"), (2, ""))
     ]
     texts.insert(1, Text(""))
-    changes = replace(SETTINGS, positions=3, samples=3, batch_texts=3)
+    changes = replace(plain.SETTINGS, positions=3, samples=3, batch_texts=3)
     annotator = Annotator(lm, make("calculator"), changes)
     together = annotator.annotate(texts, list("abcd"))
     for text, seed, found in zip(texts, "abcd", together, strict=True):
@@ -189,7 +185,7 @@ def test_a_tool_that_fails_costs_its_calls_alone(lm: LanguageModel, script: Scri
     script(*(f"Bad({way})" for way in ways))
     toolbox = Toolbox([Bad()])
     text = Text("8 boxes of 12 pens are 96 pens.")
-    annotator = Annotator(lm, Bad(), replace(SETTINGS, positions=2, samples=len(ways)), toolbox)
+    annotator = Annotator(lm, Bad(), replace(plain.SETTINGS, positions=2, samples=len(ways)), toolbox)
     (found,) = annotator.annotate([text], ["seed"])
     results = {one.written[4:-1]: one.result for one in found.candidates}
     markers = "]] [Bad(x)] -> → \\]"
@@ -207,7 +203,7 @@ def test_a_tool_that_fails_costs_its_calls_alone(lm: LanguageModel, script: Scri
 def test_a_result_that_the_model_cannot_read_is_none(lm: LanguageModel, script: Script) -> None:
     """The windows leave room for a call, but not for any result."""
     script("Bad(wide)")
-    annotator = Annotator(lm, Bad(), SETTINGS)
+    annotator = Annotator(lm, Bad(), plain.SETTINGS)
     annotator.limit = 250
     (found,) = annotator.annotate([Text("8 boxes of 12 pens are 96 pens.")], ["s"])
     assert found.refused is None and {one.result for one in found.candidates} == {None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.loading import load, prepare
 from nightjar.prompts.tool_prompts import head, instructions
 from nightjar.tools import Call, Text, Toolbox, make
-from nightjar.tools.annotate import AnnotationSettings, Annotator
+from nightjar.tools.annotate import Annotator
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Placed, Tokens, losses_at
 from tests import plain_annotation as plain
@@ -88,18 +89,10 @@ def test_losses_and_decisions_are_those_of_plain_passes(lm: LanguageModel, real_
 
 def test_samples_are_those_of_texts_read_alone(lm: LanguageModel, real_data: Path) -> None:
     tool, texts = BrieflyInstructed(), word_problems(real_data)[:1]
-    annotator = Annotator(
-        lm,
-        tool,
-        AnnotationSettings(
-            sampling_threshold=0.0,
-            positions=1,
-            samples=2,
-            temperature=0.7,
-            max_call_tokens=12,
-            max_text_tokens=128,
-        ),
+    settings = replace(
+        plain.SETTINGS, positions=1, samples=2, temperature=0.7, max_call_tokens=12, max_text_tokens=128
     )
+    annotator = Annotator(lm, tool, settings)
     found = annotator.annotate(texts, ["a"])
     for text, seed, annotated in zip(texts, "a", found, strict=True):
         likely = plain.marker_probabilities(lm, tool, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ import pytest
 from nightjar.models.engine.language_model import LanguageModel
 from nightjar.models.engine.text_trees import SampledText, SampleStart, TextTrees
 from nightjar.tools import Losses, Text, make
-from nightjar.tools.annotate import AnnotationSettings, Annotator
+from nightjar.tools.annotate import Annotator
 from stages.augment.annotated_texts import AnnotatedText, row
+from tests import plain_annotation as plain
 
 TEXT = Text("A box holds 12 pens, so 8 boxes hold 96 pens.")
 TARGET = Text("There are 96 pens.", "Input: 8 boxes of 12 pens.\nOutput:")
@@ -32,18 +34,8 @@ def test_the_rows_are_the_published_ones(lm: LanguageModel, monkeypatch: pytest.
 
     monkeypatch.setattr(TextTrees, "sample", sample)
     monkeypatch.setattr("nightjar.tools.annotate.losses_at", losses_at)
-    annotator = Annotator(
-        lm,
-        make("calculator"),
-        AnnotationSettings(
-            sampling_threshold=0.0,
-            positions=99,
-            samples=3,
-            temperature=1.0,
-            max_call_tokens=12,
-            max_text_tokens=24,
-        ),
-    )
+    settings = replace(plain.SETTINGS, samples=3, max_call_tokens=12, max_text_tokens=24)
+    annotator = Annotator(lm, make("calculator"), settings)
     found = annotator.annotate([TEXT, TARGET], ["seed0", "seed1"])
     sources = [AnnotatedText("corpus", None, "d", 0, TEXT), AnnotatedText("train", "t", "i", 1, TARGET)]
     # The digest is of rows that said what the filter makes of a measured call.

@@ -28,6 +28,7 @@ from nightjar.tools.passage_store import PassageSearch
 from nightjar.tools.tool_registry import BUILT_IN, call_text, check
 from nightjar.tools.wiki_search import WikiSearch
 from pipelines.cli import main
+from tests import installed_package
 from tests.conftest import ROOT
 from tests.in_process import captured
 
@@ -96,10 +97,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     def install(*entries: tuple[str, str]) -> None:
         folder = tmp_path / f"installed-{next(folders)}"
         for number, (name, value) in enumerate(entries):
-            about = folder / f"package_{number}-1.0.dist-info"
-            about.mkdir(parents=True)
-            (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: package_{number}\nVersion: 1.0\n")
-            (about / "entry_points.txt").write_text(f"[nightjar.tools]\n{name} = {value}\n")
+            point = f"{name} = {value}"
+            installed_package.install(folder, f"package_{number}", "1.0", "nightjar.tools", [point])
         monkeypatch.setattr(sys, "path", [str(folder), *(p for p in sys.path if "installed-" not in p)])
 
     return install

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from nightjar.params.inputs import Encoding
 from nightjar.prompts.encodings import NAMED
 from nightjar.search.reranker import embed, prompts
 from nightjar.tools import Call, Text, Toolbox, answer, call_losses, insert, remove
-from nightjar.tools.annotate import AnnotationSettings, Annotator
+from nightjar.tools.annotate import Annotator
 from nightjar.tools.calculator import Calculator
 from nightjar.tools.filter import Tokens
 from stages.encode.encoded_tasks import RecipeEncoder
@@ -137,14 +137,7 @@ def test_calls_of_texts_are_sampled_and_filtered_behind_it(
     lm, tool, text = one[0], Calculator(), Text("The answer is 2 + 3 = 5 days.")
     if len(lm.tokenizer.continuation(" [")) != 1:
         pytest.skip("this kind has no single token for the beginning of a call")
-    settings = AnnotationSettings(
-        sampling_threshold=0.0,
-        positions=3,
-        samples=1,
-        temperature=1.0,
-        max_call_tokens=8,
-        max_text_tokens=500,
-    )
+    settings = replace(plain.SETTINGS, positions=3, max_call_tokens=8, max_text_tokens=500)
     (found,) = Annotator(lm, tool, settings).annotate([text], ["seed"])
     truth = plain.marker_probabilities(lm, tool, text)
     assert found.candidates
