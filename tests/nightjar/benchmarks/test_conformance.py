@@ -108,7 +108,7 @@ def test_some_tasks_alone_are_asked(ingested: Ingested, tmp_path: Path) -> None:
     tasks = tasks_of(ingested.questions)
     settings = check_settings(ingested.benchmark, SETTINGS.get(ingested.benchmark.name, {}))
     sources = Sources(ingested.artifact, ingested.artifact)
-    write_questions(ingested.benchmark, sources, settings, 1, tmp_path / "all", training=False)
+    write_questions(ingested.benchmark, sources, settings, 1, tmp_path / "all")
     assert sorted(read_questions(tmp_path / "all")) == sorted(ingested.questions)
     write_subset(tmp_path / "all", tmp_path / "last", QuestionSelection([tasks[-1]], 2, 1))
     subset = read_questions(tmp_path / "last")
