@@ -84,9 +84,10 @@ def nightjar(*words: object) -> str:
     return done.stdout
 
 
-def refused(*words: str) -> str:
+def refused(*words: str, cwd: Path | None = None) -> str:
     """The one line with which `nightjar WORDS` refuses wrong input; it prints nothing else."""
-    done = captured(main, list(words))
+    with contextlib.chdir(cwd or Path.cwd()):
+        done = captured(main, list(words))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith("nightjar: ") and ("; " in done.stderr or "? See " in done.stderr)
     return done.stderr

@@ -8,6 +8,7 @@ from nightjar.params.drivers import Nightly
 from pipelines.history import ledger as ledgers
 from pipelines.nightly import nightly_text
 from pipelines.nightly.verdicts import verdicts
+from tests.in_process import refused
 from tests.pipelines.conftest import Repo
 from tests.pipelines.history.test_ledger import add, facts, folder, instances, rewrite
 
@@ -46,13 +47,12 @@ def test_runs_that_can_be_read_are_listed_beside_others(repo: Repo) -> None:
 def test_a_ledger_that_cannot_be_written_is_an_error_before_anything_starts(repo: Repo) -> None:
     repo.write(dvc="stages:\n  a:\n    cmd: touch a\n    outs: [a]\n", params="nightly: {ledger: file.txt}\n")
     repo.write(file="no folder")
-    told = repo.here("nightly")
-    assert (told.returncode, told.stdout, told.stderr.count("\n")) == (2, "", 1)
-    assert "file.txt: the ledger cannot be written (File exists); fix that, or " in told.stderr
+    error = refused("nightly", cwd=repo.root)
+    assert "file.txt: the ledger cannot be written (File exists); fix that, or " in error
     assert not (repo.root / ".nightjar/nightly").exists() and not (repo.root / ".nightjar/prefect").exists()
     (line,) = (repo.root / ".nightjar/notifications.jsonl").read_text().splitlines()
     event = json.loads(line)
-    assert event["kind"] == "nightly failed" and f"nightjar: {event['message']}\n" == told.stderr
+    assert event["kind"] == "nightly failed" and f"nightjar: {event['message']}\n" == error
 
 
 def test_a_first_run_has_no_table_of_verdicts(repo: Repo) -> None:

@@ -22,18 +22,16 @@ MADE = rf"models/(base|train|readers|qa)/|data/({_DATA})\b"
 
 
 @pytest.fixture()
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(workdir: Path) -> Path:
     """The current folder: a project as a fresh clone has it, without data that are not in the repository."""
-    shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
-    shutil.copy(ROOT / "dvc.yaml", tmp_path)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/none").touch()
-    for folder in ("nightjar", "stages", "data/sample"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
+    shutil.copytree(ROOT / "profiles", workdir / "profiles")
+    shutil.copy(ROOT / "dvc.yaml", workdir)
     for folder in ("data/consistency", "data/rerank", "data/retrieve", "models/train", "models/qa"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+        (workdir / folder).mkdir(parents=True)
+    (workdir / "data/none").touch()
+    for folder in ("nightjar", "stages", "data/sample"):
+        (workdir / folder).symlink_to(ROOT / folder)
+    return workdir
 
 
 def told(*arguments: str) -> str:

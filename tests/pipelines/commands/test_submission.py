@@ -16,9 +16,8 @@ TASKS = registry.load_benchmark("zeroscrolls").submission.tasks  # type: ignore[
 
 
 @pytest.fixture()
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "mine.jsonl"
+def mine(workdir: Path) -> Path:
+    path = workdir / "mine.jsonl"
     rows = [{"task": task, "id": "1", "prediction": 'a "b",\nc'} for task in TASKS]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.graph import repository as graphs
 from tests.conftest import ROOT
+from tests.in_process import refused
 from tests.pipelines.conftest import Repo
 
 DVC = """
@@ -96,6 +97,5 @@ def test_plan_names_the_file_and_repro_runs_what_the_plan_says(project: Repo) ->
 
 def test_code_that_is_not_python_is_one_line(project: Repo) -> None:
     _append(project.root / "stages/split/split_artifact.py", "\nwrong (\n")
-    done = project.here("plan")
-    assert done.returncode == 2 and "stages/split/split_artifact.py, line" in done.stderr
-    assert done.stderr.count("\n") == 1 and "not Python" in done.stderr
+    error = refused("plan", cwd=project.root)
+    assert "stages/split/split_artifact.py, line" in error and "not Python" in error

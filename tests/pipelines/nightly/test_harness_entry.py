@@ -140,9 +140,7 @@ def test_samples_of_lm_evaluation_harness_keep_their_numbers(workdir: Path) -> N
 
 
 def test_what_cannot_be_added_is_refused(workdir: Path) -> None:
-    run = str(log("first", 2))
-    nightjar("ledger", "add", run)
-    assert "the ledger has this run" in refused("ledger", "add", run)
+    nightjar("ledger", "add", log("first", 2))
     assert "add needs a run" in refused("ledger", "add")
     assert "go with add" in refused("ledger", "last", "--name", "x")
     assert "no run of a harness in it" in refused("ledger", "add", str(LEDGER))

@@ -21,7 +21,6 @@ from nightjar.core.contracts import (
     EVIDENCE,
     INSTANCE_SCORES,
     LISTED,
-    QUESTIONS,
     SPLIT_TASKS,
     SUPERVISED,
     TASKS,
@@ -31,28 +30,24 @@ from nightjar.core.contracts import (
 )
 from nightjar.core.rules import BrokenRule
 from pipelines.run.artifact_checks import check_stage
+from tests.questions import question, row_of, write_questions
+from tests.stages.rows import instance
 
 SPLIT, INGEST, SCORED = Path("data/split"), Path("data/ingest/d"), Path("data/evaluate/b")
 ASKED = Path("data/questions/b")
 
 
-def instance(task: str, id: str, text: str = "", **more: Any) -> dict[str, Any]:
-    row = {"dataset": "d", "file": f"{task}.json", "task_id": task, "id": id, "index": 0, "outputs": ["o"]}
-    return {**row, "input": text or f"input of {id}", **more}
+def written(task: str, *ids: str, **more: str) -> list[dict[str, Any]]:
+    """Instances of a task with different inputs."""
+    return [instance(task, id, f"input of {id}", "o", **more) for id in ids]
 
 
 def task_row(name: str, source: str) -> dict[str, Any]:
-    lists = {field.name: [] for field in TASKS.schema if pa.types.is_list(field.type)}
-    return {**lists, "dataset": "d", "file": f"{name}.json", "task_id": name, "sources": [source]}
+    return row_of(TASKS, dataset="d", file=f"{name}.json", task_id=name, sources=[source])
 
 
 def role(task: str, role: str, reason: str = "r") -> dict[str, str]:
     return {"track": "default", "task_id": task, "role": role, "reason": reason}
-
-
-def question(task: str, id: str) -> dict[str, Any]:
-    row = {field.name: "" for field in QUESTIONS.schema} | {"task_id": task, "id": id, "references": ["o"]}
-    return {**row, "shared": "{}", "parts": "{}", "day": None}
 
 
 def score(id: str, value: float = 0.5) -> dict[str, Any]:
@@ -60,6 +55,7 @@ def score(id: str, value: float = 0.5) -> dict[str, Any]:
     return {**row, "part": "m", "unscaled": value}
 
 
+TEST_IDS = ("t-0", "t-1", "t-2", "t-3")
 ROLES = [role("train1", "train"), role("train2", "train"), role("dev1", "train"), role("test1", "test")]
 
 
@@ -72,15 +68,14 @@ def facts(workdir: Path) -> dict[str, Any]:
     with tables.ArtifactWriter(SPLIT) as writer:
         writer.write(SPLIT_TASKS, ROLES)
         for task in ("train1", "train2"):
-            writer.write(TRAIN, [instance(task, f"{task}-{n}") for n in range(3)], part=task)
-        writer.write(DEV, [instance("dev1", "dev1-0")], part="dev1")
-        more = {"track": "default", "category": "c"}
-        writer.write(TEST, [instance("test1", f"t-{n}", **more) for n in range(4)], part="test1")
-        writer.write(SUPERVISED, [instance("test1", "s-0")], part="test1")
-    with tables.ArtifactWriter(ASKED) as writer:
-        writer.write(QUESTIONS, [question("test1", f"t-{n}") for n in range(4)], part="test1")
+            writer.write(TRAIN, written(task, *(f"{task}-{n}" for n in range(3))), part=task)
+        writer.write(DEV, written("dev1", "dev1-0"), part="dev1")
+        tests = written("test1", *TEST_IDS, track="default", category="c")
+        writer.write(TEST, tests, part="test1")
+        writer.write(SUPERVISED, written("test1", "s-0"), part="test1")
+    write_questions(ASKED, map(question, tests))
     with tables.ArtifactWriter(SCORED) as writer:
-        writer.write(INSTANCE_SCORES, [score(f"t-{n}") for n in range(4)])
+        writer.write(INSTANCE_SCORES, [score(id) for id in TEST_IDS])
     return {
         "stage": "split",
         "rows_in": 12,
