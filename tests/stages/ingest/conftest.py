@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-MakeTask = Callable[..., dict[str, Any]]
+Folder = Callable[..., Path]
 
 
 def make_task(instances: int = 3, **changes: Any) -> dict[str, Any]:
@@ -37,13 +37,8 @@ def make_task(instances: int = 3, **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in task.items() if value is not None}
 
 
-@pytest.fixture(name="make_task")
-def make_task_fixture() -> MakeTask:
-    return make_task
-
-
 @pytest.fixture()
-def folder(tmp_path: Path) -> Callable[..., Path]:
+def folder(tmp_path: Path) -> Folder:
     """Writes files into a dataset folder: a dictionary as JSON, bytes as they are."""
 
     def write(files: dict[str, Any], name: str = "input") -> Path:

@@ -6,9 +6,7 @@ import json
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,14 +15,13 @@ from nightjar.core.errors import NightjarError
 from pipelines.cli import main
 from stages.ingest.check_folder import check_folder
 from tests.in_process import captured
+from tests.stages.ingest.conftest import Folder, make_task
 
-Folder = Callable[..., Path]
-MakeTask = Callable[..., dict[str, Any]]
 HIERARCHY = "## Task Categories\n- `Question Answering`\n## Domain\n* `Mathematics`\n"
 
 
 @pytest.fixture()
-def whole(folder: Folder, make_task: MakeTask) -> Path:
+def whole(folder: Folder) -> Path:
     """A folder with all documents, in which only the number of examples is told."""
     tasks = {f"task00{n}_x{n}.json": make_task(30) for n in (1, 2, 3)}
     root = folder(tasks)
@@ -74,9 +71,7 @@ def test_a_missing_document_is_told_and_never_passes(whole: Path) -> None:
     }
 
 
-def test_a_check_that_could_not_look_at_all_of_a_task_has_not_passed(
-    whole: Path, make_task: MakeTask
-) -> None:
+def test_a_check_that_could_not_look_at_all_of_a_task_has_not_passed(whole: Path) -> None:
     value = make_task(30)
     value["Instances"][4]["input"] = 5
     (whole / "tasks/task002_x2.json").write_text(json.dumps(value))
@@ -92,7 +87,7 @@ def test_a_check_that_could_not_look_at_all_of_a_task_has_not_passed(
     )
 
 
-def test_the_list_of_tasks(whole: Path, make_task: MakeTask) -> None:
+def test_the_list_of_tasks(whole: Path) -> None:
     readme = whole / "tasks/README.md"
     lines = readme.read_text().splitlines()
     first, second = lines[4:6]

@@ -8,9 +8,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +20,7 @@ from stages.ingest.check_folder import check_folder
 from stages.ingest.datasets import ingest
 from stages.ingest.natural_instructions import ingest_natural_instructions
 from tests.in_process import run_stage
-
-Folder = Callable[..., Path]
-MakeTask = Callable[..., dict[str, Any]]
+from tests.stages.ingest.conftest import Folder, make_task
 
 
 def digests(path: Path) -> dict[str, str]:
@@ -36,7 +32,7 @@ def digests(path: Path) -> dict[str, str]:
 
 
 def test_bad_files_stand_aside_and_the_rest_goes_on(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder: Folder, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = json.dumps(make_task()).encode()
     bad = {
@@ -111,7 +107,7 @@ def test_a_folder_without_anything_good(
     assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
 
 
-def test_task_files_directly_and_progress(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
+def test_task_files_directly_and_progress(folder: Folder, tmp_path: Path) -> None:
     source = folder({f"task00{n}_x.json": make_task(n) for n in range(1, 6)})
     seen: list[tuple[int, int]] = []
     ingest_natural_instructions(
@@ -123,7 +119,7 @@ def test_task_files_directly_and_progress(folder: Folder, make_task: MakeTask, t
 
 
 def test_the_same_bytes_twice_and_whatever_the_threads(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spoiled = make_task(
         40, Instances=[{"input": "i", "output": "o"}, 7, {"id": "x", "input": "", "output": ["o"]}]
@@ -139,7 +135,7 @@ def test_the_same_bytes_twice_and_whatever_the_threads(
 
 
 def test_the_published_lists_come_along(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder: Folder, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     source = folder({"task001_x.json": make_task()})
@@ -161,7 +157,7 @@ def test_the_published_lists_come_along(
 
 
 def test_published_lists_that_are_not_read(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    folder: Folder, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     source = folder({"task001_x.json": make_task()})
@@ -175,7 +171,7 @@ def test_published_lists_that_are_not_read(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
-def test_a_full_disk(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
+def test_a_full_disk(folder: Folder, tmp_path: Path) -> None:
     noise = [hashlib.sha512(str(n).encode()).hexdigest() for n in range(4000)]
     instances = [{"id": text[:32], "input": text, "output": ["o"]} for text in noise]
     source = folder({f"task00{n}_x.json": make_task(Instances=instances) for n in range(1, 6)})
@@ -205,7 +201,7 @@ def params_text(source: Path) -> str:
     return json.dumps(values)
 
 
-def test_the_stage(folder: Folder, make_task: MakeTask, tmp_path: Path) -> None:
+def test_the_stage(folder: Folder, tmp_path: Path) -> None:
     source = folder({"task001_x.json": make_task(5), "task002_x.json": b"{"})
     (tmp_path / "params.yaml").write_text(params_text(source))
 
@@ -282,7 +278,7 @@ def test_whole_folders(task_files: list[Path], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dataset", ["natural_instructions", "corpus"])
 def test_only_ordinary_files_are_read_and_the_others_are_reported(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, dataset: str
+    folder: Folder, tmp_path: Path, dataset: str
 ) -> None:
     tasks = folder({"task001_good.json": make_task(), "task001.txt": b"a\n\nb\n\nc"}) / "tasks"
     for end in (".json", ".txt"):
@@ -311,9 +307,7 @@ def test_only_ordinary_files_are_read_and_the_others_are_reported(
 @pytest.mark.parametrize(
     "name", ["splits/default/test_tasks.txt", "doc/task-hierarchy.md", "tasks/README.md"]
 )
-def test_a_document_that_is_no_file_is_an_error(
-    folder: Folder, make_task: MakeTask, tmp_path: Path, name: str
-) -> None:
+def test_a_document_that_is_no_file_is_an_error(folder: Folder, tmp_path: Path, name: str) -> None:
     source = folder({"task001_good.json": make_task()})
     (source / name).parent.mkdir(parents=True, exist_ok=True)
     for make, told in (
@@ -330,9 +324,7 @@ def test_a_document_that_is_no_file_is_an_error(
         (source / name).unlink()
 
 
-def test_a_task_file_with_the_longest_name_is_refused_or_taken(
-    folder: Folder, make_task: MakeTask, tmp_path: Path
-) -> None:
+def test_a_task_file_with_the_longest_name_is_refused_or_taken(folder: Folder, tmp_path: Path) -> None:
     """A part of a table is named for its task, with an ending that is two bytes longer than the task file's."""
     names = ["t" * 247 + ".json", "t" * 248 + ".json", "t" * 250 + ".json"]
     source = folder(dict.fromkeys(names, make_task()))

@@ -39,19 +39,9 @@ def encoded(tmp_path: Path) -> Maker:
     return make
 
 
-@pytest.fixture()
-def recipe() -> Callable[..., Recipe]:
+def recipe(**changes: Any) -> Recipe:
     """A recipe for tiny models, with changes."""
     base = params.load(ROOT / "params.yaml").train.recipe("tk_instruct")
-    tiny: dict[str, Any] = {
-        "method": "full",
-        "lora_rank": 4,
-        "precision": "float32",
-        "learning_rate": 0.01,
-        "epochs": 3.0,
-        "batch_size": 4,
-        "batch_tokens": 256,
-        "evaluate_every": None,
-        "checkpoint_every": None,
-    }
-    return lambda **changes: base.model_copy(update=tiny | changes)
+    tiny = {"method": "full", "lora_rank": 4, "precision": "float32", "learning_rate": 0.01, "epochs": 3.0}
+    sizes = {"batch_size": 4, "batch_tokens": 256, "evaluate_every": None, "checkpoint_every": None}
+    return base.model_copy(update={**tiny, **sizes, **changes})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,14 @@ from safetensors.torch import load_file
 
 from nightjar.models.directory.weights import write_checksums
 from nightjar.params.profile_values import names
-from nightjar.params.train import Recipe, Train
+from nightjar.params.train import Train
 from tests.conftest import ROOT
 from tests.in_process import refused_stage, run_stage
 from tests.pipelines import forked
-from tests.stages.train.conftest import Maker
+from tests.stages.train.conftest import Maker, recipe
 from tests.stages.train.test_training_state import project, published
 from tests.tiny_models import language_model
 
-Recipes = Callable[..., Recipe]
 LAUNCHERS = [name for name in Train.model_fields["launcher"].annotation.__args__ if name != "none"]  # type: ignore[union-attr]
 
 
@@ -101,7 +100,7 @@ def losses(folder: Path, file: str) -> list[float]:
 
 @pytest.mark.parametrize(("launcher", "method"), [("one_cpu", "lora"), ("fsdp", "full")], ids=str)
 def test_two_processes_learn_what_one_does(
-    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, python: str, launcher: str, method: str
+    tmp_path: Path, model: Path, encoded: Maker, python: str, launcher: str, method: str
 ) -> None:
     """By DDP, and by FSDP, which spreads the model over them and is killed; both on the processor, by gloo."""
     # Small passes, so that a step has several, and at times an odd number of them.
@@ -156,7 +155,6 @@ def test_a_launched_stage_is_the_stage(
     tmp_path: Path,
     model: Path,
     encoded: Maker,
-    recipe: Recipes,
     python: str,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -204,9 +202,7 @@ def test_every_launcher_has_its_configuration() -> None:
     assert not set(LAUNCHERS) & set(names(ROOT))
 
 
-def test_deepspeed_runs_cannot_be_resumed_and_say_so(
-    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes
-) -> None:
+def test_deepspeed_runs_cannot_be_resumed_and_say_so(tmp_path: Path, model: Path, encoded: Maker) -> None:
     folder = project(tmp_path / "project", model, encoded, recipe(checkpoint_every=5))
     launch_by(folder, "deepspeed_zero3")
     what = "params.yaml: train.tk_instruct.checkpoint_every: deepspeed_zero3 "

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
-from nightjar.params.train import Recipe
 from stages.train.packing import packed_length
 from stages.train.step_plan import GROUP, Draw, Plan, pairs
-from tests.stages.train.conftest import Maker
-
-Recipes = Callable[..., Recipe]
+from tests.stages.train.conftest import Maker, recipe
 
 
 def tasks(count: int, each: int, variants: int = 1, references: int = 1, side: str = "train") -> list[tuple]:
@@ -38,7 +35,7 @@ def drawn(plan: Plan, steps: range) -> list[list[Draw]]:
     return [[draw for group in plan.draws(step) for draw in group] for step in steps]
 
 
-def test_every_instance_once_an_epoch_in_steps_of_the_size(encoded: Maker, recipe: Recipes) -> None:
+def test_every_instance_once_an_epoch_in_steps_of_the_size(encoded: Maker) -> None:
     made = encoded([*tasks(5, 9), *tasks(2, 3, side="dev")])
     assert (len(made), len(made.train), len(made.dev)) == (51, 45, 6)
     plan = Plan(made, recipe(batch_size=8, epochs=2.5), seed=3)
@@ -55,7 +52,7 @@ def test_every_instance_once_an_epoch_in_steps_of_the_size(encoded: Maker, recip
     assert Plan(made, recipe(batch_size=8, max_steps=4), seed=3).steps == 4
 
 
-def test_groups_are_of_one_task_and_steps_of_several(encoded: Maker, recipe: Recipes) -> None:
+def test_groups_are_of_one_task_and_steps_of_several(encoded: Maker) -> None:
     made = encoded(tasks(12, 20))
     plan = Plan(made, recipe(batch_size=16), seed=0)
     sizes = Counter[int]()
@@ -71,7 +68,7 @@ def test_groups_are_of_one_task_and_steps_of_several(encoded: Maker, recipe: Rec
 
 @pytest.mark.parametrize("budget", [1, 20, 40, 64, 4096])
 @pytest.mark.parametrize("kind", [False, True])
-def test_passes_keep_the_token_budget(encoded: Maker, recipe: Recipes, budget: int, kind: bool) -> None:
+def test_passes_keep_the_token_budget(encoded: Maker, budget: int, kind: bool) -> None:
     made = encoded(tasks(4, 10), encoder_decoder=kind)
     plan = Plan(made, recipe(batch_size=16, batch_tokens=budget), seed=1)
     passes = 0
@@ -96,7 +93,7 @@ def texts(lengths: list[int], side: str = "train") -> list[tuple]:
 
 
 @pytest.mark.parametrize(("length", "budget"), [(64, 64), (64, 256), (128, 96), (16, 512)])
-def test_texts_are_packed_into_rows(encoded: Maker, recipe: Recipes, length: int, budget: int) -> None:
+def test_texts_are_packed_into_rows(encoded: Maker, length: int, budget: int) -> None:
     lengths = [1 + (7 * n) % 40 for n in range(40)]
     made = encoded([*texts(lengths), *texts(lengths[:9], side="dev")])
     chosen = recipe(data="corpus", sequence_tokens=length, batch_size=16, batch_tokens=budget, epochs=1.0)
@@ -118,7 +115,7 @@ def test_texts_are_packed_into_rows(encoded: Maker, recipe: Recipes, length: int
     assert flat(plan.dev()) == [Draw(n, 0, 0) for n in made.dev.tolist()]
 
 
-def test_variants_and_references_are_drawn_evenly_each_epoch(encoded: Maker, recipe: Recipes) -> None:
+def test_variants_and_references_are_drawn_evenly_each_epoch(encoded: Maker) -> None:
     made = encoded(tasks(3, 100, variants=5, references=3))
     plan = Plan(made, recipe(batch_size=10, epochs=2.0), seed=7)
     first, second = (
@@ -137,7 +134,7 @@ def test_variants_and_references_are_drawn_evenly_each_epoch(encoded: Maker, rec
                 assert (prompt[10], target[0]) == (draw.variant, draw.reference)
 
 
-def test_a_draw_does_not_depend_on_the_other_instances(encoded: Maker, recipe: Recipes) -> None:
+def test_a_draw_does_not_depend_on_the_other_instances(encoded: Maker) -> None:
     """What a study with fewer tasks trains on is drawn as in the whole."""
     whole, part = encoded(tasks(6, 10, 5, 3)), encoded(tasks(3, 10, 5, 3))
 
@@ -149,13 +146,13 @@ def test_a_draw_does_not_depend_on_the_other_instances(encoded: Maker, recipe: R
     assert draws(part).items() <= draws(whole).items()
 
 
-def test_the_dev_side_is_seen_whole_and_as_it_stands(encoded: Maker, recipe: Recipes) -> None:
+def test_the_dev_side_is_seen_whole_and_as_it_stands(encoded: Maker) -> None:
     made = encoded([*tasks(2, 3, 5, 3), *tasks(3, 7, 5, 3, side="dev")])
     plan = Plan(made, recipe(batch_tokens=64), seed=1)
     assert flat(plan.dev()) == [Draw(n, 0, 0) for n in made.dev.tolist()]
 
 
-def test_short_rows_go_together_and_long_ones_by_length(encoded: Maker, recipe: Recipes) -> None:
+def test_short_rows_go_together_and_long_ones_by_length(encoded: Maker) -> None:
     """Rows are cut into passes where that saves more padding than a pass costs."""
 
     def passes(lengths: list[int]) -> list[list[int]]:

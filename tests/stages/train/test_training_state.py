@@ -20,11 +20,10 @@ from nightjar.params.train import Recipe, Training
 from stages.train.training_state import Checkpoints
 from tests.conftest import ROOT
 from tests.pipelines import forked
-from tests.stages.train.conftest import Maker
+from tests.stages.train.conftest import Maker, recipe
 from tests.stages.train.test_loop import instances
 from tests.tiny_models import encoder_decoder, language_model
 
-Recipes = Callable[..., Recipe]
 Drive = Callable[..., list[int]]
 
 # Children of one process that has imported and read all that the stage does: each is the stage from its start, and
@@ -125,9 +124,7 @@ def published(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", ["lora", "encoder_decoder"])
-def test_killed_anywhere_and_resumed(
-    tmp_path: Path, encoded: Maker, recipe: Recipes, kind: str, drive: Drive
-) -> None:
+def test_killed_anywhere_and_resumed(tmp_path: Path, encoded: Maker, kind: str, drive: Drive) -> None:
     model = tmp_path / "model"
     model.mkdir()
     (encoder_decoder if kind == "encoder_decoder" else language_model)(model)
@@ -173,9 +170,7 @@ def test_killed_anywhere_and_resumed(
     assert [path.name for path in (broken / "models/train").iterdir()] == ["tk_instruct"]
 
 
-def test_another_configuration_starts_anew(
-    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, drive: Drive
-) -> None:
+def test_another_configuration_starts_anew(tmp_path: Path, model: Path, encoded: Maker, drive: Drive) -> None:
     made = recipe(epochs=5.0, checkpoint_every=2)
     folder = project(tmp_path / "project", model, encoded, made)
     assert drive((folder, "_step", 6)) == [-9]
@@ -188,7 +183,7 @@ def test_another_configuration_starts_anew(
 
 
 def test_the_seed_of_a_recipe_is_added_to_that_of_the_parameters(
-    tmp_path: Path, model: Path, encoded: Maker, recipe: Recipes, drive: Drive
+    tmp_path: Path, model: Path, encoded: Maker, drive: Drive
 ) -> None:
     folders = []
     for seed, own in ((42, 0), (42, 1), (43, 0)):
