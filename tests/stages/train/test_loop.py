@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,15 +20,14 @@ from nightjar.params.train import Recipe
 from nightjar.prompts.model_text import model_target
 from nightjar.tools import Toolbox, answer, make
 from stages.train import loop
-from stages.train.loop import Dev, Step, TrainedModel, Trainer
+from stages.train.loop import TrainedModel, Trainer
 from stages.train.model import add_token, loss_of, remove_token, save
 from stages.train.packing import Packed
 from stages.train.recipe_training import _dev_facts
 from stages.train.step_plan import EncodedInstances
 from stages.train.training_state import Checkpoints
-from tests.stages.train.conftest import Instance, Maker
+from tests.stages.train.conftest import Instance, Maker, recipe
 
-Recipes = Callable[..., Recipe]
 SUMS = {"3 * 4": "12", "2 + 5": "7", "9 - 4": "5"}
 
 
@@ -49,17 +47,28 @@ def instances(lm: LanguageModel, dev: int = 0) -> list[Instance]:
     return made + [instance(lm, "dev", "tell", f"{n}", f"it is {n}") for n in range(dev)]
 
 
-def train(
-    lm: LanguageModel,
-    examples: EncodedInstances,
-    recipe: Recipe,
-    folder: Path,
-    report: Callable[[Step | Dev, int], None] = lambda row, steps: None,
-) -> TrainedModel:
+def trainer_of(lm: LanguageModel, examples: EncodedInstances, chosen: Recipe, folder: Path) -> Trainer:
     AcceleratorState._reset_state()
-    mixed = "bf16" if (recipe.method, recipe.precision) == ("full", "bfloat16") else "no"
-    accelerator = Accelerator(mixed_precision=mixed)
-    return Trainer(lm.model, examples, recipe, 5, accelerator, Checkpoints(folder), report).run()
+    mixed = "bf16" if (chosen.method, chosen.precision) == ("full", "bfloat16") else "no"
+    accelerator, checkpoints = Accelerator(mixed_precision=mixed), Checkpoints(folder / "checkpoints")
+    return Trainer(lm.model, examples, chosen, 5, accelerator, checkpoints, lambda row, steps: None)
+
+
+def train(lm: LanguageModel, examples: EncodedInstances, chosen: Recipe, folder: Path) -> TrainedModel:
+    return trainer_of(lm, examples, chosen, folder).run()
+
+
+def first_loss(trainer: Trainer, count: int) -> torch.Tensor:
+    """The loss of the first step, which has so many instances, without dropout and weighted by instances."""
+    trainer.model.eval()
+    passes = trainer.plan.step(1)
+    return sum(trainer._loss(trainer._tensors(unit), "instances") for unit in passes) / count  # type: ignore[return-value]
+
+
+def saved(trained: TrainedModel, folder: Path) -> Path:
+    (folder / "trained").mkdir()
+    save(trained.model, folder / "trained")
+    return folder / "trained"
 
 
 def fresh(model: Path, precision: str = "float32") -> LanguageModel:
@@ -68,16 +77,14 @@ def fresh(model: Path, precision: str = "float32") -> LanguageModel:
 
 
 def test_a_trained_model_calls_the_tool_and_answers_with_its_result(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+    tiny_model: Path, tmp_path: Path, encoded: Maker
 ) -> None:
     lm = fresh(tiny_model)
     examples = encoded(instances(lm))
-    trained = train(lm, examples, recipe(epochs=40.0), tmp_path / "checkpoints")
+    trained = train(lm, examples, recipe(epochs=40.0), tmp_path)
     assert trained.history.steps[-1].loss < 0.2 < trained.history.steps[0].loss
     assert trained.chosen_step == len(trained.history.steps) == 80
-    (tmp_path / "trained").mkdir()
-    save(trained.model, tmp_path / "trained")
-    lm = load(tiny_model, adapter=tmp_path / "trained")
+    lm = load(tiny_model, adapter=saved(trained, tmp_path))
     prompts = [examples.prompt(n).tolist() for n in range(5)]
     toolbox = Toolbox([make("calculator")])
     answers = answer(lm, prompts, toolbox, max_new_tokens=48, top_k=1)
@@ -103,21 +110,20 @@ def test_a_trained_model_calls_the_tool_and_answers_with_its_result(
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_an_encoder_decoder_learns(
-    tiny_t5: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, method: str, precision: str
+    tiny_t5: Path, tmp_path: Path, encoded: Maker, method: str, precision: str
 ) -> None:
     lm = fresh(tiny_t5, precision if method == "lora" else "float32")
     examples = encoded(instances(lm), encoder_decoder=True)
     changes: dict[str, Any] = {"method": method, "precision": precision, "epochs": 12.0}
     if method == "lora":
         changes |= {"learning_rate": 0.03, "lora_rank": 16}
-    trained = train(lm, examples, recipe(**changes), tmp_path / "checkpoints")
+    trained = train(lm, examples, recipe(**changes), tmp_path)
     first, last = trained.history.steps[0].loss, trained.history.steps[-1].loss
     assert last < 0.75 * first
     assert all(p.dtype == torch.float32 for p in trained.model.parameters() if p.requires_grad)
-    (tmp_path / "trained").mkdir()
-    save(trained.model, tmp_path / "trained")
-    loaded = load(tiny_t5, adapter=tmp_path / "trained")
-    assert loaded.adapter_sha256 == weights_digest(tmp_path / "trained")
+    adapter = saved(trained, tmp_path)
+    loaded = load(tiny_t5, adapter=adapter)
+    assert loaded.adapter_sha256 == weights_digest(adapter)
     ids = torch.tensor([examples.prompt(0).tolist()])
     start = torch.tensor([[0]])
     with torch.inference_mode():
@@ -146,14 +152,14 @@ def plain_loss(model: Any, examples: EncodedInstances, numbers: list[int]) -> fl
 
 
 def test_losses_are_means_over_target_tokens_and_the_best_weights_are_kept(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+    tiny_model: Path, tmp_path: Path, encoded: Maker
 ) -> None:
     lm = fresh(tiny_model)
     examples = encoded(instances(lm, dev=3))
     before = plain_loss(lm.model, examples, list(range(5)))
     # A rate that soon spoils the dev loss, after it has fallen.
     made = recipe(epochs=20.0, evaluate_every=3, batch_size=5, warmup=0.01, learning_rate=0.02)
-    trained = train(lm, examples, made, tmp_path / "checkpoints")
+    trained = train(lm, examples, made, tmp_path)
     assert trained.history.steps[0].loss == pytest.approx(before, rel=1e-4)
     assert [dev.step for dev in trained.history.dev] == [3, 6, 9, 12, 15, 18, 20]
     losses = [dev.loss for dev in trained.history.dev]
@@ -166,7 +172,7 @@ def test_losses_are_means_over_target_tokens_and_the_best_weights_are_kept(
 
 @pytest.mark.parametrize("encoder_decoder", [False, True])
 def test_instances_weigh_equally(
-    tiny_model: Path, tiny_t5: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, encoder_decoder: bool
+    tiny_model: Path, tiny_t5: Path, tmp_path: Path, encoded: Maker, encoder_decoder: bool
 ) -> None:
     """Tk-Instruct's scripts: one instance a device. The loss and the gradient are those of transformers, one by one."""
     source = tiny_t5 if encoder_decoder else tiny_model
@@ -190,13 +196,8 @@ def test_instances_weigh_equally(
     gradients = {name: p.grad.clone() for name, p in lm.model.named_parameters() if p.grad is not None}
     lm = fresh(source)
     made = recipe(epochs=1.0, batch_size=len(rows), weighting="instances", learning_rate=1e-9, warmup=0.0)
-    trainer = Trainer(
-        lm.model, examples, made, 5, Accelerator(), Checkpoints(tmp_path / "checkpoints"), lambda *row: None
-    )
-    trainer.model.eval()  # without dropout, as the plain losses
-    total = sum(trainer._loss(trainer._tensors(unit), "instances") for unit in trainer.plan.step(1)) / len(
-        rows
-    )
+    trainer = trainer_of(lm, examples, made, tmp_path)
+    total = first_loss(trainer, len(rows))
     assert total.item() == pytest.approx(mean.item(), rel=1e-4)
     total.backward()
     for name, parameter in trainer.parameters.items():
@@ -210,7 +211,7 @@ def test_instances_weigh_equally(
 
 
 def test_padded_prompts_are_those_of_the_published_trainer(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+    tiny_model: Path, tmp_path: Path, encoded: Maker
 ) -> None:
     """ProtoQA_GPT2: question, pads, answer, pads; no attention mask; the loss is of the answer's tokens alone."""
     lm = fresh(tiny_model)
@@ -229,34 +230,23 @@ def test_padded_prompts_are_those_of_the_published_trainer(
         losses.append(lm.model(input_ids=padded, labels=torch.tensor([labels])).loss)
     assert len(set(map(len, plain[:5]))) > 1
     changes = recipe(epochs=1.0, batch_size=5, weighting="instances", learning_rate=1e-9, warmup=0.0)
-    trainer = Trainer(
-        lm.model,
-        examples,
-        changes,
-        5,
-        Accelerator(),
-        Checkpoints(tmp_path / "checkpoints"),
-        lambda *row: None,
-    )
-    trainer.model.eval()
-    total = sum(trainer._loss(trainer._tensors(unit), "instances") for unit in trainer.plan.step(1)) / 5
+    trainer = trainer_of(lm, examples, changes, tmp_path)
+    total = first_loss(trainer, 5)
     assert total.item() == pytest.approx(torch.stack(losses[:5]).mean().item(), rel=1e-4)
     trained = trainer.run()
     remove_token(trained.model)
-    (tmp_path / "trained").mkdir()
-    save(trained.model, tmp_path / "trained")
-    loaded = load(tiny_model, adapter=tmp_path / "trained").model
+    loaded = load(tiny_model, adapter=saved(trained, tmp_path)).model
     assert loaded.config.vocab_size == loaded.get_output_embeddings().weight.shape[0] == size
 
 
 @pytest.mark.parametrize("warmup", [0.0, 0.3])
 @pytest.mark.parametrize("schedule", ["constant", "linear"])
 def test_learning_rates_are_those_of_transformers(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes, schedule: str, warmup: float
+    tiny_model: Path, tmp_path: Path, encoded: Maker, schedule: str, warmup: float
 ) -> None:
     lm = fresh(tiny_model)
     made = recipe(epochs=5.0, batch_size=5, schedule=schedule, warmup=warmup, learning_rate=0.01)
-    trained = train(lm, encoded(instances(lm)), made, tmp_path / "checkpoints")
+    trained = train(lm, encoded(instances(lm)), made, tmp_path)
     steps = len(trained.history.steps)
     warm = round(warmup * steps)
     optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))], lr=0.01)
@@ -279,7 +269,7 @@ def test_learning_rates_are_those_of_transformers(
 
 
 def test_texts_are_measured_before_the_first_step_and_the_best_step_is_kept(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+    tiny_model: Path, tmp_path: Path, encoded: Maker
 ) -> None:
     lm = fresh(tiny_model)
     end = lm.tokenizer.end
@@ -293,7 +283,7 @@ def test_texts_are_measured_before_the_first_step_and_the_best_step_is_kept(
     made = recipe(
         data="corpus", sequence_tokens=64, batch_tokens=64, epochs=20.0, evaluate_every=5, learning_rate=0.02
     )
-    trained = train(lm, examples, made, tmp_path / "checkpoints")
+    trained = train(lm, examples, made, tmp_path)
     dev = trained.history.dev
     assert [row.step for row in dev] == [0, *range(5, 41, 5)]
     assert dev[0].loss == pytest.approx(before, rel=1e-4)
@@ -308,10 +298,10 @@ def test_texts_are_measured_before_the_first_step_and_the_best_step_is_kept(
 
 
 def test_without_a_dev_side_the_last_weights_are_kept(
-    tiny_model: Path, tmp_path: Path, encoded: Maker, recipe: Recipes
+    tiny_model: Path, tmp_path: Path, encoded: Maker
 ) -> None:
     lm = fresh(tiny_model)
-    trained = train(lm, encoded(instances(lm)), recipe(evaluate_every=1), tmp_path / "checkpoints")
+    trained = train(lm, encoded(instances(lm)), recipe(evaluate_every=1), tmp_path)
     assert (trained.history.dev, trained.chosen_step) == ([], len(trained.history.steps))
 
 
@@ -319,18 +309,13 @@ def test_without_a_dev_side_the_last_weights_are_kept(
     ("change", "tolerance"), [({"batch_tokens": 1}, 2e-4), ({"gradient_checkpointing": True}, 1e-6)]
 )
 def test_neither_passes_nor_recomputing_change_what_is_learnt(
-    tiny_model: Path,
-    tmp_path: Path,
-    encoded: Maker,
-    recipe: Recipes,
-    change: dict[str, Any],
-    tolerance: float,
+    tiny_model: Path, tmp_path: Path, encoded: Maker, change: dict[str, Any], tolerance: float
 ) -> None:
     found = []
     for changes in ({}, change):
         lm = fresh(tiny_model)
         made = recipe(max_steps=3, learning_rate=0.001, **changes)
-        trained = train(lm, encoded(instances(lm)), made, tmp_path / "checkpoints")
+        trained = train(lm, encoded(instances(lm)), made, tmp_path)
         found.append((trained.history.steps, torch.cat([p.flatten() for p in trained.model.parameters()])))
     (steps, weights), (others, other) = found
     assert [step.loss for step in steps] == pytest.approx([step.loss for step in others], rel=1e-5)
@@ -339,22 +324,20 @@ def test_neither_passes_nor_recomputing_change_what_is_learnt(
 
 
 def test_a_model_that_cannot_skip_blocks_learns_with_a_dense_mask(
-    tiny_model: Path, encoded: Maker, recipe: Recipes, tmp_path: Path
+    tiny_model: Path, encoded: Maker, tmp_path: Path
 ) -> None:
     lm = load(tiny_model)
     for module in lm.model.modules():
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = 0.1  # which the kernels by blocks do not have
-    AcceleratorState._reset_state()
-    examples, own = encoded(instances(lm)), Checkpoints(tmp_path)
-    trainer = Trainer(lm.model, examples, recipe(), 5, Accelerator(), own, lambda *_: None)
+    trainer = trainer_of(lm, encoded(instances(lm)), recipe(), tmp_path)
     assert not trainer.reads_blocks()
     assert all(parameter.grad is None for parameter in trainer.parameters.values())
     assert not trainer.run().blocks
 
 
 def test_kernels_that_fail_at_another_size_are_not_used(
-    tiny_model: Path, encoded: Maker, recipe: Recipes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_model: Path, encoded: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are compiled again when the size of a pass changes. A dense mask stands in for them, up to a size."""
     lm = load(tiny_model)
@@ -370,14 +353,12 @@ def test_kernels_that_fail_at_another_size_are_not_used(
     monkeypatch.setattr(loop, "loss_of", kernels)
     for allowed in (2, 1):
         sizes.clear()
-        AcceleratorState._reset_state()
-        checkpoints = Checkpoints(tmp_path / str(allowed))
-        trainer = Trainer(lm.model, examples, recipe(), 5, Accelerator(), checkpoints, lambda *_: None)
+        trainer = trainer_of(lm, examples, recipe(), tmp_path / str(allowed))
         assert trainer.reads_blocks() == (allowed == 2)
         assert len(sizes) == 2
 
 
-def test_gradient_checkpointing_recomputes(tiny_model: Path, encoded: Maker, recipe: Recipes) -> None:
+def test_gradient_checkpointing_recomputes(tiny_model: Path) -> None:
     """It is on in the model that learns: otherwise the test before would compare a run with itself."""
     from stages.train.model import learner
 
