@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.tools.syntax import Call, find, remove, write
 from stages.augment_merge.merge import (
@@ -24,26 +25,17 @@ from stages.augment_merge.merge import (
     looks_ahead,
     merged_texts,
 )
+from tests.questions import row_of
 
 KEY = ("corpus", None, "d1", 0)
 BODIES = {KEY: Body("Today 12 * 8 is 96.")}
 
 
 def row(**values: Any) -> dict[str, Any]:
-    base = {
-        "tool": "calculator",
-        "source": "corpus",
-        "task_id": None,
-        "id": "d1",
-        "target": 0,
-        "token": 3,
-        "offset": 5,
-        "call": "[Calculator(1 + 1)]",
-        "result": "2",
-        "gain": 1.0,
-        "status": "measured",
-    }
-    return base | values
+    """A candidate of the calculator that was measured."""
+    place = {"tool": "calculator", "source": "corpus", "id": "d1", "token": 3, "offset": 5}
+    call = {"call": "[Calculator(1 + 1)]", "result": "2", "gain": 1.0, "status": "measured"}
+    return row_of(contracts.CANDIDATES, **place, **call) | values
 
 
 def test_one_call_at_a_position_is_the_best_of_all_tools() -> None:

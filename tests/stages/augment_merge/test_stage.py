@@ -21,12 +21,9 @@ OUT = Path("data/augment_merge")
 
 
 def candidate(**values: Any) -> dict[str, Any]:
-    gain = values.get("gain", 1.0)
-    losses = dict.fromkeys(("loss_no_call", "loss_call_without_result", "loss_call_with_result"), 1.0)
-    if gain is None:
-        losses = dict.fromkeys(losses)
-    token = {"token": values.get("offset", 5)}
-    return {**row(), "probability": 0.1, **losses, **token, **values}
+    names = ("loss_no_call", "loss_call_without_result", "loss_call_with_result")
+    losses = dict.fromkeys(names, None if values.get("gain", 1.0) is None else 1.0)
+    return row(token=values.get("offset", 5), **losses) | values
 
 
 def configure(**changes: Any) -> None:

@@ -36,6 +36,7 @@ from stages.contamination.shared_runs import BenchmarkTexts, build
 from tests.conftest import ROOT
 from tests.in_process import refused_stage, run_stage
 from tests.made_benchmark import changed
+from tests.questions import row_of
 from tests.stages.rows import instance, write_documents
 
 SPLIT, CORPUS, OUTPUT = Path("data/split"), Path("data/ingest/corpus"), Path("data/contamination")
@@ -117,14 +118,13 @@ STATEMENT = "The tower of Halvern was built by"
 
 
 def question(benchmark: str, task: str, id: str, parts: dict[str, Any], *references: str) -> dict[str, Any]:
-    row = {"benchmark": benchmark, "track": "default", "category": "c", "task_id": task, "id": id}
-    source = {"dataset": "d", "file": "f", "shared": "{}", "day": None}
-    return {**row, **source, "parts": json.dumps(parts), "references": list(references)}
+    names = {"benchmark": benchmark, "track": "default", "category": "c", "task_id": task, "id": id}
+    return row_of(QUESTIONS, **names, shared="{}", parts=json.dumps(parts), references=list(references))
 
 
 def passage(id: str, rank: int, text: str, split: str = "test") -> dict[str, Any]:
-    row = {"split": split, "task_id": "lama_squad", "id": id, "rank": rank, "passage": rank}
-    return {**row, "document_id": f"doc-{rank}", "title": "Title", "text": text, "score": 1.0}
+    place = {"split": split, "task_id": "lama_squad", "id": id, "rank": rank, "passage": rank}
+    return row_of(EVIDENCE, **place, document_id=f"doc-{rank}", text=text)
 
 
 def asked(benchmark: str, *, retrieved: bool = False) -> BenchmarkTexts:

@@ -15,7 +15,7 @@ from nightjar.benchmarks.aggregate import pairs
 from nightjar.core import contracts, tables
 from nightjar.core.identity import contents
 from tests.in_process import refused_stage, run_stage
-from tests.questions import question, write_questions
+from tests.questions import question, row_of, write_questions
 from tests.stages.rows import instance
 
 ROOT = Path(__file__).parents[3]
@@ -29,16 +29,11 @@ def task(demo: str | None) -> dict[str, Any]:
 
 
 def prediction(system: str, row: dict[str, Any], text: str) -> dict[str, Any]:
-    return {
-        "benchmark": "supernatinst",
-        "system": system,
-        **{key: row[key] for key in ("track", "category", "task_id", "id")},
-        "answers": [text],
-        "text": text,
-        "calls": [{"tool": "Calculator", "input": "1+1", "result": "2"}] if system == "combined" else [],
-        **{"prompt": "p", "prompt_sha256": "0", "prompt_tokens": 1, "new_tokens": 1},
-        **{"model_sha256": "0", "adapter_sha256": None},
-    }
+    names = {key: row[key] for key in ("track", "category", "task_id", "id")}
+    calls = [{"tool": "Calculator", "input": "1+1", "result": "2"}] if system == "combined" else []
+    return row_of(
+        contracts.PREDICTIONS, benchmark="supernatinst", system=system, **names, answers=[text], calls=calls
+    )
 
 
 WORDS = {"track": "default", "category": "Word Analogy"}

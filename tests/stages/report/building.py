@@ -21,6 +21,7 @@ from nightjar.benchmarks.scores import InstanceKey, SystemScores
 from nightjar.core import contracts, files, paths, tables
 from nightjar.statistics.bootstrap import Bootstrap
 from stages.split.roles import EVALUATION_CATEGORIES
+from tests.questions import row_of, write_questions
 
 ROOT = Path(__file__).parents[3]
 NAME = "supernatinst"
@@ -126,14 +127,10 @@ CALLS_MADE: list[dict[str, Any]] = [{"tool": "Calculator", "input": "14 * 30", "
 
 
 def prediction(system: str, question: Question, answer: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "benchmark": question.benchmark,
-        "system": system,
-        **{name: getattr(question, name) for name in ("track", "category", "task_id", "id")},
-        **{"answers": [answer, "second"], "text": answer, "calls": calls},
-        **{"prompt": "?", "prompt_sha256": "0" * 64, "prompt_tokens": 1, "new_tokens": 1},
-        **{"model_sha256": "0" * 64, "adapter_sha256": None},
-    }
+    names = {name: getattr(question, name) for name in ("benchmark", "track", "category", "task_id", "id")}
+    answers = {"answers": [answer, "second"], "text": answer, "calls": calls}
+    sizes = {"prompt": "?", "prompt_tokens": 1, "new_tokens": 1}
+    return row_of(contracts.PREDICTIONS, system=system, **names, **answers, **sizes)
 
 
 def few(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -157,12 +154,7 @@ def write_evaluated(
 ) -> None:
     """The artifacts of the stages questions, predict and evaluate for one benchmark, and the facts of the last two."""
     source, out = Path("data/questions", card.name), Path("data/evaluate", card.name)
-    with tables.ArtifactWriter(source) as writer:
-        by_task: dict[str, list[dict[str, Any]]] = {}
-        for one in questions:
-            by_task.setdefault(one.task_id, []).append(one.row())
-        for task, rows in by_task.items():
-            writer.write(contracts.QUESTIONS, rows, part=task)
+    write_questions(source, questions)
     for system, rows in predicted.items():
         folder = Path("data/predict", card.name, system)
         weights = LM if system == "untuned" else f"models/train/{system}"
@@ -220,19 +212,11 @@ def candidates(tool: str) -> list[dict[str, Any]]:
 def candidate(
     tool: str, id: str, offset: int, call: str, result: str | None, gain: float | None, status: str
 ) -> dict[str, Any]:
-    loss = None if gain is None else 3.0
-    losses = {"loss_no_call": loss, "loss_call_without_result": loss}
-    place = {"source": "corpus", "task_id": None, "id": id, "target": 0, "token": offset, "offset": offset}
-    values = {
-        "tool": tool,
-        "probability": 0.1,
-        "call": call,
-        "result": result,
-        "gain": gain,
-        "status": status,
-    }
-    with_result = None if gain is None else 3.0 - gain
-    return place | values | losses | {"loss_call_with_result": with_result}
+    losses = {} if gain is None else dict.fromkeys(("loss_no_call", "loss_call_without_result"), 3.0)
+    losses |= {} if gain is None else {"loss_call_with_result": 3.0 - gain}
+    place = {"source": "corpus", "id": id, "token": offset, "offset": offset, "probability": 0.1}
+    values = {"tool": tool, "call": call, "result": result, "gain": gain, "status": status}
+    return row_of(contracts.CANDIDATES, **place, **values, **losses)
 
 
 def build_project(root: Path, models: Mapping[str, float]) -> None:

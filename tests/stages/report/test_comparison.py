@@ -10,19 +10,20 @@ from typing import Any
 
 import pytest
 
+from nightjar.benchmarks.question import Question
 from nightjar.core import contracts, tables
 from nightjar.core.contracts import Table
 from nightjar.core.errors import NightjarError
 from nightjar.core.paths import metrics_file
 from nightjar.statistics import holm
 from stages.report import comparison
+from tests.questions import question, write_questions
 from tests.stages.report.building import NAME, QUESTIONS, SCORED
 from tests.stages.report.building_others import NAME as LONG
 from tests.stages.report.test_stage import Page
 
 TASKS = "tool_use"
 PREDICTED = Path("data/predict", NAME, "combined")
-Rows = list[dict[str, Any]]
 
 
 @pytest.fixture()
@@ -151,18 +152,17 @@ def test_the_average_of_a_benchmark(workdir: Path, built_with_long: Path) -> Non
 
 def write_tasks(root: Path, right: dict[str, tuple[int, int]]) -> None:
     """An evaluation whose system answers so many questions of each task right, of so many."""
-    questions: Rows = []
-    scores: Rows = []
+    questions: list[Question] = []
+    scores: list[dict[str, Any]] = []
     for task, (count, n) in right.items():
         for at in range(n):
-            key = {"benchmark": TASKS, "track": task, "category": task, "task_id": task, "id": f"{at:03}"}
-            more = {"dataset": TASKS, "file": "f", "shared": "{}", "day": None, "parts": "{}"}
-            questions.append(key | more | {"references": ["7"]})
-            scores.append(key | {"system": "untuned", "part": "accuracy", "unscaled": float(at < count)})
-    for stage, rows in ((contracts.QUESTIONS, questions), (contracts.INSTANCE_SCORES, scores)):
-        folder = "questions" if stage is contracts.QUESTIONS else "evaluate"
-        with tables.ArtifactWriter(root / folder / TASKS) as writer:
-            writer.write(stage, rows)
+            key = {"track": task, "category": task, "task_id": task, "id": f"{at:03}"}
+            questions.append(question(key, benchmark=TASKS))
+            score = {"benchmark": TASKS, "system": "untuned", "part": "accuracy"}
+            scores.append(key | score | {"unscaled": float(at < count)})
+    write_questions(root / "questions" / TASKS, questions)
+    with tables.ArtifactWriter(root / "evaluate" / TASKS) as writer:
+        writer.write(contracts.INSTANCE_SCORES, scores)
 
 
 def test_the_mean_of_tasks_counts_each_task_the_same(workdir: Path) -> None:

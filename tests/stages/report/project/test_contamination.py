@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nightjar.benchmarks import registry
 from nightjar.core import tables
-from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, QUESTIONS, SUPERVISED, TRAIN
+from nightjar.core.contracts import DEV, DOCUMENTS, EVIDENCE, SUPERVISED, TRAIN
 from stages.contamination.shared_runs import BenchmarkTexts, build
 from stages.report.project import contamination
+from tests.questions import question, row_of, write_questions
 from tests.stages.report.building import facts
 from tests.stages.report.test_stage import OUT, parsed, run
+from tests.stages.rows import instance
 
 LONG = "one two | three four five six <b>seven</b>"
-
-
-def instance(task: str, id: str, text: str, **more: Any) -> dict[str, Any]:
-    row = {"dataset": "d", "file": "f", "task_id": task, "id": id, "index": 0, "outputs": ["yes"]}
-    return {**row, "input": text, **more}
 
 
 @pytest.fixture()
@@ -29,19 +24,16 @@ def told(project: Path) -> Path:
     split, corpus, out = Path("made/split"), Path("made/corpus"), Path("data/contamination")
     asked, retrieved = Path("made/questions"), Path("made/retrieved")
     with tables.ArtifactWriter(split) as writer:
-        writer.write(TRAIN, [instance("task1_train", "a1", LONG)])
+        writer.write(TRAIN, [instance("task1_train", "a1", LONG, "yes")])
         writer.write(DEV, [])
         writer.write(SUPERVISED, [])
-    head = {"benchmark": "supernatinst", "track": "default", "category": "Textual Entailment"}
-    rest = {"dataset": "d", "file": "f", "shared": "{}", "day": None, "references": ["yes"]}
-    with tables.ArtifactWriter(asked) as writer:
-        texts = {"z1": f"{LONG} eight", "z2": "apart"}
-        parts = {id: json.dumps({"input": it}) for id, it in texts.items()}
-        rows = [{"task_id": "task9_test", "id": id, "parts": it} for id, it in parts.items()]
-        writer.write(QUESTIONS, [{**head, **row, **rest} for row in rows])
+    about = {"category": "Textual Entailment", "track": "default"}
+    texts = {"z1": f"{LONG} eight", "z2": "apart"}
+    tests = [instance("task9_test", id, text, "yes", **about) for id, text in texts.items()]
+    write_questions(asked, map(question, tests))
     with tables.ArtifactWriter(retrieved) as writer:
-        row = {"split": "test", "task_id": "task9_test", "id": "z2", "passage": 0, "document_id": "d"}
-        writer.write(EVIDENCE, [{**row, "rank": 1, "title": "", "text": "Yes.", "score": 1.0}])
+        row = {"split": "test", "task_id": "task9_test", "id": "z2", "rank": 1, "text": "Yes."}
+        writer.write(EVIDENCE, [row_of(EVIDENCE, **row)])
     with tables.ArtifactWriter(corpus) as writer:
         writer.write(DOCUMENTS, [])
     card = registry.load_benchmark("supernatinst")
