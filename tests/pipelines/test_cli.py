@@ -116,7 +116,7 @@ def test_call_and_its_json(workdir: Path) -> None:
     assert "no/index/lexical: no lexical index" in line
 
 
-def redirected(folder: Path, redirection: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
+def redirected(folder: Path, redirection: str, *arguments: str) -> tuple[int, str, str]:
     """`nightjar` whose streams the shell redirects (9: a pipe without a reader): exit status and output."""
     read, write = os.pipe()
     os.close(read)
@@ -124,7 +124,7 @@ def redirected(folder: Path, redirection: str, *arguments: str, **variables: str
         result = subprocess.run(
             ["bash", "-c", f'exec 9>&{write}; exec "$@" {redirection}', "bash", *NIGHTJAR, *arguments],
             cwd=folder,
-            env=environment() | variables,
+            env=environment(),
             capture_output=True,
             timeout=200,
             stdin=subprocess.DEVNULL,
@@ -149,17 +149,6 @@ def test_output_that_a_full_disk_lost_is_an_error_of_one_line(folder: Path) -> N
     assert (code, out) == (2, "")
     assert err.startswith("nightjar: standard output: ") and err.count("\n") == 1, err
     assert "No space left on device" in err and "; " in err
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_character_that_the_encoding_lacks_is_replaced(folder: Path, encoding: str) -> None:
-    task = {**TASK, "Instances": [{"id": "t-1", "input": "→ é", "output": ["blue"]}]}
-    (folder / "arrow.json").write_text(json.dumps(task))
-    arguments = ["encode", "--task", "arrow.json", "--instance", "0"]
-    code, out, err = redirected(folder, "", *arguments, PYTHONIOENCODING=encoding)
-    (folder / "arrow.json").unlink()
-    assert (code, err) == (0, "")
-    assert "Input: \\u2192" in out
 
 
 def test_what_was_typed_cannot_steer_the_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,10 +101,6 @@ def test_the_input_of_ingest_is_never_replaced(project: Path) -> None:
     assert ".: it holds the input" in unchanged(*READ, ".")
     (project / "view").symlink_to("tasks")
     assert "view: a symbolic link to tasks" in unchanged(*READ, "view")
-    assert "task1_colours.json: a file" in unchanged(*READ, "tasks/task1_colours.json")
-    assert "name too long" in unchanged(*READ, "x" * 256)
-    os.mkfifo("pipe")
-    assert "pipe: a named pipe" in unchanged(*READ, "pipe")
 
 
 def test_the_report_of_the_checks_replaces_nothing_that_was_read(project: Path) -> None:

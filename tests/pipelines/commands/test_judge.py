@@ -141,10 +141,3 @@ def test_nightjars_own_references_are_enough_without_the_ingested_tasks(
         Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         told = refused("judge", "export", "--a", "mine.jsonl", "--b", "references", *options)
         assert f"r.jsonl:1: {lacking} is missing" in told and "`nightjar references`" in told
-
-
-def test_score_without_answers(project: Path) -> None:
-    assert "Missing argument 'ANSWERS...'" in refused("judge", "score", "--key", "page.key.json")
-    assert "answers.jsonl: format: Field required" in refused(
-        "judge", "score", "--key", "answers.jsonl", "ann.json"
-    )

@@ -108,15 +108,15 @@ def test_a_part_that_is_cut_off_in_turn_resumes(tmp_path: Path, publisher: Publi
     assert publisher.ranges[2:] == [f"bytes={CUT + 1000}-"] * 2
 
 
-@pytest.mark.parametrize(("more", "words"), [(-100, "ended after"), (100, "ended after")])
+@pytest.mark.parametrize("more", [-100, 100])
 def test_a_part_of_another_length_than_its_range_is_not_taken(
-    tmp_path: Path, publisher: Publisher, cut: str, more: int, words: str
+    tmp_path: Path, publisher: Publisher, cut: str, more: int
 ) -> None:
     body = (OLD + b"x" * 100)[CUT : SIZE + more]
     answer = part_of(OLD, Transfer_Encoding="chunked")
     answer.body, answer.size = chunked(body), None
     publisher.script, publisher.files, publisher.etag = [answer], {"/file": OLD}, STRONG
-    assert words in refusal(cut, tmp_path)
+    assert "ended after" in refusal(cut, tmp_path)
     publisher.script = [Answer(416)] if more > 0 else []
     assert get(cut, tmp_path) == OLD
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from dvc.repo import Repo as DvcRepo
 from nightjar.core.errors import NightjarError
 from pipelines.graph import repository as graphs
 from tests.pipelines.conftest import Repo
+from tests.pipelines.graph.test_changes import Edit, change, remove
 
 ROOT = Path(__file__).parents[3]
 DVC = """
@@ -77,16 +77,7 @@ def test_stages_in_order_with_all_that_dvc_yaml_says(repo: Repo) -> None:
     assert [reason.kind for reason in graph.stages["callback"].reasons] == ["always", "new"]
 
 
-def change(name: str, old: str, new: str) -> Callable[[Path], None]:
-    def edit(root: Path) -> None:
-        text = (root / name).read_text()
-        assert old in text
-        (root / name).write_text(text.replace(old, new))
-
-    return edit
-
-
-CHANGES: list[tuple[Callable[[Path], None], dict[str, str]]] = [
+CHANGES: list[tuple[Edit, dict[str, str]]] = [
     (lambda root: None, {}),
     (change("params.yaml", "other: 5", "other: 6"), {}),
     (change("params.yaml", "seed: 1", "seed: 2"), {"first": "seed: 1 → 2"}),
@@ -99,8 +90,8 @@ CHANGES: list[tuple[Callable[[Path], None], dict[str, str]]] = [
         change("source.txt", "text", "other"),
         {"first": "source.txt changed: 1cb251ec (4 bytes) → 795f3202 (5 bytes)"},
     ),
-    (lambda root: (root / "source.txt").unlink(), {"first": "source.txt is missing"}),
-    (lambda root: (root / "first.json").unlink(), {"first": "output first.json is missing"}),
+    (remove("source.txt"), {"first": "source.txt is missing"}),
+    (remove("first.json"), {"first": "output first.json is missing"}),
     (
         change("second-x.out", "text", "mine"),
         {"second@x": "output second-x.out changed: 1cb251ec (4 bytes) → 918b81db (4 bytes)"},
@@ -115,11 +106,9 @@ CHANGES: list[tuple[Callable[[Path], None], dict[str, str]]] = [
 
 @pytest.mark.parametrize(("edit", "wanted"), CHANGES)
 def test_reasons_name_what_changed_and_agree_with_dvc(
-    built: Repo, edit: Callable[[Path], None], wanted: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    built: Repo, edit: Edit, wanted: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(built.root)
-    for path in built.root.glob("*.out"):
-        path.chmod(0o644)
     edit(built.root)
     graph = graphs.read(built.root)
     own = {
@@ -208,9 +197,7 @@ def test_the_root_is_found_from_below(repo: Repo, monkeypatch: pytest.MonkeyPatc
     assert graphs.find_root() == repo.root.resolve() == graphs.read().root
 
 
-def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
-        graphs.read(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
-        graphs.find_root()
+def test_no_repository(workdir: Path) -> None:
+    for find in (lambda: graphs.read(workdir), graphs.find_root):
+        with pytest.raises(NightjarError, match="not a DVC repository; run from the project's root"):
+            find()

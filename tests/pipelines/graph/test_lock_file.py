@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,9 @@ from dvc.repo import Repo as DvcRepo
 from dvc.repo import lock_repo
 from dvc.utils.serialize import load_yaml
 
-from pipelines.graph import dvc_run, lock_file
-from pipelines.graph.dvc_adapter import Project
+from pipelines.graph import lock_file
 from tests.pipelines.conftest import Repo, wait_for
+from tests.pipelines.graph.test_dvc_adapter import run
 
 LOCK = "dvc.lock"
 
@@ -83,18 +82,6 @@ def test_what_has_another_form_is_left_to_dvc(repo: Repo) -> None:
             assert path.read_text() == text
 
 
-def run(repo: Repo, name: str) -> None:
-    """Run a stage and record it, as the worker does."""
-    with contextlib.chdir(repo.root):
-        project = Project(repo.root)
-        begun = dvc_run.begin(project, name)
-        assert not isinstance(begun, bool)
-        with begun.reserved:
-            for command in begun.commands:
-                subprocess.run(command, cwd=begun.surroundings[0], check=True)
-            dvc_run.finish(project, begun)
-
-
 def order(repo: Repo, file: str = LOCK) -> list[str]:
     return list(load_yaml(repo.root / file)["stages"])
 
@@ -114,7 +101,7 @@ def test_a_new_entry_stands_in_the_order_of_dvc_and_the_others_keep_theirs(repo:
     repo.write(dvc="stages:\n" + "".join(stage.format(name) for name in "bdca"))
     (repo.root / "sub/dvc.yaml").write_text("stages:\n" + "".join(stage.format(name) for name in "yx"))
     for name in ("c", "sub/dvc.yaml:x", "sub/dvc.yaml:y", "b"):
-        run(repo, name)
+        assert run(repo, name) == "ran"
     assert (order(repo), order(repo, "sub/dvc.lock")) == (["z", "b", "c", "a"], ["y", "x"])
 
 

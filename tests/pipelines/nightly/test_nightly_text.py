@@ -9,25 +9,6 @@ import pytest
 from pipelines.nightly import nightly_text
 
 
-def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
-    facts = {
-        **dict.fromkeys(("run", "state", "message", "commit", "lock_sha256"), "x"),
-        "changed": [],
-        "hardware": {"cpu": "x", "cores": 2, "gpus": []},
-        "against": None,
-    }
-    row = {
-        **dict.fromkeys(("benchmark", "system", "track", "metric", "reason"), "a"),
-        **dict.fromkeys(("before", "now", "value", "better"), None),
-        "n": 20,
-        "verdict": "not comparable",
-        "p_corrected": None,
-    }
-    assert "Holm" not in nightly_text.markdown(facts, [])
-    assert "Holm" not in nightly_text.markdown(facts, [row])
-    assert "Holm" in nightly_text.markdown(facts, [row, row | {"verdict": "unchanged", "p_corrected": 0.5}])
-
-
 def verdict(system: str, track: str, word: str, metric: str = "rougeL", reason: str = "") -> dict[str, Any]:
     ends = {"value": -3.0, "low": -5.0, "high": -1.0} if word in ("worse", "better") else {"value": None}
     return {"benchmark": "b", "system": system, "track": track, "metric": metric, "verdict": word, **ends} | {
@@ -45,6 +26,19 @@ ONE_A_TRACK = [
     verdict("t", "default", "better"),
     verdict("u", "default", "not comparable", reason="missing now"),
 ]
+
+
+def test_a_page_without_comparisons_says_nothing_of_their_correction() -> None:
+    facts = {
+        **dict.fromkeys(("run", "state", "message", "commit", "lock_sha256"), "x"),
+        "changed": [],
+        "hardware": {"cpu": "x", "cores": 2, "gpus": []},
+        "against": None,
+    }
+    row = OTHERS[0] | dict.fromkeys(("before", "now", "better", "p_corrected"))
+    assert "Holm" not in nightly_text.markdown(facts, [])
+    assert "Holm" not in nightly_text.markdown(facts, [row])
+    assert "Holm" in nightly_text.markdown(facts, [row, row | {"verdict": "unchanged", "p_corrected": 0.5}])
 
 
 @pytest.mark.parametrize(

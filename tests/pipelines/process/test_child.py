@@ -128,7 +128,7 @@ def test_the_command_dies_when_starter_and_guard_are_killed_together(tmp_path: P
     gone(pids[:1])
 
 
-def test_a_guard_that_is_stopped_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guard_that_is_stopped_is_killed(tmp_path: Path) -> None:
     child = start("echo $$ > outer; exec sleep 300", tmp_path, grace=0.0)
     pid = number(tmp_path / "outer")
     os.kill(child.pid, signal.SIGSTOP)

@@ -154,9 +154,7 @@ def test_only_a_stage_that_runs_waits_for_memory_and_the_gpu(one_gpu: Played, me
     assert [results[name].state for name in names] == ["ran", "unchanged", "restored", "ran"]
 
 
-def test_a_stage_is_tried_until_it_does_not_fail_with_a_log_each(
-    played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stage_is_tried_until_it_does_not_fail_with_a_log_each(played: Played) -> None:
     (played.root / "params.yaml").write_text("rebuild: {backoff_seconds: 0}\n")
     played.finds = dict.fromkeys(("b", "c", "other"), "up to date")
     played.states["a"] = "failed"

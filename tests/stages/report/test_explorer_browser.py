@@ -59,6 +59,7 @@ def test_filters_leave_what_they_say(page: Any, folder: Path, rows: dict[str, An
     assert [it.inner_text() for it in marks[:3]] == ["●untuned", "■tk_instruct", "◆combined"]
     assert "fine-tuned by the recipe tk_instruct" in marks[1].get_attribute("title")
     assert listed(page) == len(verdicts) == 208
+    assert "✓, ✗: right or wrong by exact match" in page.locator("#hint").inner_text()
     choose = page.locator("#filters").locator
     choose("[name=system]").select_option("combined")
     wanted = {
@@ -150,11 +151,6 @@ def test_back_closes_an_instance_and_then_leaves_the_page(page: Any, folder: Pat
     page.wait_for_url("**#*system=combined*")
     page.go_back()
     assert page.url.endswith(f"{NAME}.html"), "an instance that was closed is no entry of the history"
-
-
-def test_the_metric_of_right_and_wrong_is_named(page: Any, folder: Path) -> None:
-    explorer(page, folder)
-    assert "✓, ✗: right or wrong by exact match" in page.locator("#hint").inner_text()
 
 
 def test_an_instance_by_its_link_far_down(page: Any, folder: Path, rows: dict[str, Any]) -> None:

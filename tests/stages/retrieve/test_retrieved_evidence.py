@@ -171,7 +171,7 @@ def test_another_encoder_of_the_same_dimension_is_refused(kind: str, made: Path,
         Retriever(made / "index", other, kind)
 
 
-def test_bm25_needs_neither_encoder_nor_large_libraries(made: Path, tmp_path: Path) -> None:
+def test_bm25_needs_neither_encoder_nor_large_libraries(made: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from stages.retrieve.retriever import Retriever\n"
         "print(Retriever(Path(sys.argv[1]), Path('no encoder'), 'bm25').rank(['moths'], 1).rankings.ids.tolist())\n"
