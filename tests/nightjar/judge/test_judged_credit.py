@@ -110,6 +110,19 @@ def test_wrong_files_get_one_line(
     assert wanted in str(raised.value)
 
 
+def test_an_instance_counts_once(tmp_path: Path) -> None:
+    """The key's own file may be edited too: an instance twice would weigh double, as an item or as an equal pair."""
+    place = {"task_id": "t", "id": "1", "category": "c"}
+    item = {**place, "item": "i9", "left": "a"}
+    path = key(tmp_path, "ab")
+    whole = json.loads(path.read_text())
+    twice = {"equal": [{**place, "id": "e"}] * 2}
+    for changes in ({"items": [*whole["items"], item]}, {"equal": [place]}, twice):
+        path.write_text(json.dumps(whole | changes))
+        with pytest.raises(NightjarError, match=r"page\.key\.json: the instance t:(1|e) occurs twice"):
+            score(path, [answers(tmp_path, "ann", GOOD)])
+
+
 def test_an_answer_given_twice_is_refused(tmp_path: Path) -> None:
     path = answers(tmp_path, "ann", GOOD)
     path.write_text(path.read_text().replace('"answer": "', '"answer": "tie", "answer": "', 1))
