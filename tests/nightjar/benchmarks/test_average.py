@@ -146,13 +146,3 @@ def test_the_title_names_the_tasks_of_another_metric() -> None:
     assert mean is not None and mean.name == "accuracy"
     assert mean_title(card, main, mean) == "mean of 3 tasks, CoLA by Matthews correlation"
     assert mean_title(card, main, Average("accuracy", ("sst2", "trec"))) == "mean of 2 tasks"
-
-
-def test_no_paper_row_gets_an_average_that_the_paper_does_not_print() -> None:
-    assert not any(it.average for it in registry.load_benchmark("tool_use").papers.rows)
-    printed = {
-        it.average
-        for it in registry.load_benchmark("classification").papers.rows
-        if it.system.startswith(("FiD", "PGRA"))
-    }
-    assert {81.8, 82.3, 83.5, 83.8} <= printed

@@ -1,4 +1,4 @@
-"""Table 4 and BLANC by command, against counts of single answers and pairs; what is refused."""
+"""Table 4 and BLANC against counts of single answers and pairs; what is refused, and the command."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ def run(analysis: str, references: Path, rows: list[Any], *more: object) -> subp
     return captured(lambda given: main(given), [str(word) for word in (*words, "--input", file, *more)])
 
 
+def analysed(analysis: str, references: Path, rows: list[Any], encoder: Path | None = None) -> dict[str, Any]:
+    """The analysis of a file with these rows."""
+    return analyse("protoqa", analysis, references, put(references.parent / "input.jsonl", rows), encoder)
+
+
 def test_published_figures_are_consistent() -> None:
     """F1 of table 4 is that of its precision and recall."""
     for figures in PUBLISHED.numbers["assessments"].values():
@@ -70,7 +75,7 @@ def test_figures_that_are_not_defined() -> None:
     assert agreement([(None, None), ("a", "b")]) == SimilarityAgreement(1, 1, 0)
 
 
-def test_table_4_by_command(references: Path) -> None:
+def test_table_4_of_made_assessments(references: Path) -> None:
     given = {
         "Rain": "q1.rain",
         "shower": "q1.rain",
@@ -84,9 +89,7 @@ def test_table_4_by_command(references: Path) -> None:
         {"question_id": "q1", "assessments": given},
         {"question_id": "q2", "assessments": {"snow": "q2.snow"}},
     ]
-    done = run("assessments", references, rows, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = analysed("assessments", references, rows)
     assert (found["questions"], found["answers"]) == (2, 8)
     by_name = {one["similarity"]: one for one in found["rows"]}
     assert list(by_name) == [
@@ -107,19 +110,20 @@ def test_table_4_by_command(references: Path) -> None:
 
 def test_table_4_with_an_encoder(references: Path, tmp_path: Path) -> None:
     rows = [{"question_id": "q1", "assessments": {"rain": "q1.rain", "snow": "invalid", " ": "invalid"}}]
-    done = run("assessments", references, rows, "--json", "--encoder", sentence_encoder(tmp_path))
-    assert done.returncode == 0, done.stderr
-    (encoder,) = (one for one in json.loads(done.stdout)["rows"] if one["similarity"] == "encoder")
+    found = analysed("assessments", references, rows, sentence_encoder(tmp_path))
+    (encoder,) = (one for one in found["rows"] if one["similarity"] == "encoder")
     assert [encoder[f"published {name}"] for name in ("precision", "recall", "f1")] == [0.762, 0.661, 0.708]
     assert (encoder["assigned"], encoder["by_people"], encoder["same"]) == (3, 1, 1)
 
 
-def test_the_table_is_printed(references: Path) -> None:
-    done = run("assessments", references, [{"question_id": "q1", "assessments": {"rain": "q1.rain"}}])
-    lines = done.stdout.splitlines()
+def test_the_table_is_printed_or_json(references: Path) -> None:
+    rows = [{"question_id": "q1", "assessments": {"rain": "q1.rain"}}]
+    lines = run("assessments", references, rows).stdout.splitlines()
     assert lines[0] == "protoqa, assessments: Similarities against people (table 4)"
     assert any(line.split()[:3] == ["exact_match", "1", "1"] for line in lines)
     assert lines[-2:] == ["questions: 1", "answers: 1"]
+    done = run("assessments", references, rows, "--json")
+    assert json.loads(done.stdout) == analysed("assessments", references, rows)
 
 
 def brute_force(one: dict[str, str], other: dict[str, str]) -> float:
@@ -139,16 +143,14 @@ def clustered(id: str, **clusters: list[str]) -> dict[str, Any]:
     return row(id, **{name: {"count": 1, "answers": answers} for name, answers in clusters.items()})
 
 
-def test_blanc_by_command(tmp_path: Path) -> None:
+def test_blanc_is_that_of_the_pairs(tmp_path: Path) -> None:
     one = {"a": ["1", "2", "3"], "b": ["4", "5"], "c": ["6"], "d": ["only here", "twice"], "e": ["twice"]}
     other = {"x": ["1", "2"], "y": ["3", "4", "5", "6"], "z": ["twice", "only there"]}
     references = put(
         tmp_path / "one.jsonl", [clustered("q1", **one), clustered("q2", **one), clustered("q3", a=["1"])]
     )
     rows = [clustered("q1", **other), clustered("q2", **one), clustered("q3", a=["1"])]
-    done = run("clusterings", references, rows, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = analysed("clusterings", references, rows)
     sides = [
         {string: name for name, strings in it.items() for string in strings if string in "123456"}
         for it in (one, other)
@@ -187,9 +189,8 @@ def test_blanc_by_command(tmp_path: Path) -> None:
 def test_files_of_an_analysis_that_are_refused(
     references: Path, analysis: str, rows: list[Any], reason: str
 ) -> None:
-    file = put(references.parent / "input.jsonl", rows)
     with pytest.raises(NightjarError, match=reason):
-        analyse("protoqa", analysis, references, file)
+        analysed(analysis, references, rows)
 
 
 def test_unknown_analyses_and_encoders_that_are_not_used(references: Path) -> None:

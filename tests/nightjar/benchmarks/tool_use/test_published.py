@@ -36,6 +36,7 @@ def test_tables_3_to_8() -> None:
         assert [tuple(it.values[track] for track in tracks) for it in rows] == wanted
         assert [it.system for it in rows][:6] == list(SYSTEMS[: len(wanted)])
     assert sum(len(line.split("; ")) for line in LINES.values()) == len(card.papers.rows)
+    assert not any(it.average for it in card.papers.rows), "the paper prints none"
 
 
 def test_table_9() -> None:
