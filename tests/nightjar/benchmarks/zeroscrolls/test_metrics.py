@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,7 +101,8 @@ def test_it_is_never_less_than_the_score(task: str, answer: str) -> None:
 
 @pytest.mark.parametrize("piece", ["1", "1 ", "a b ", "(", "1.", "%", "answer ", "1, ", "1 and "])
 @pytest.mark.parametrize("task", list(REFERENCES))
-def test_a_long_answer_of_one_piece(task: str, piece: str) -> None:
-    answer = piece * (2**18 // len(piece))
+def test_a_long_answer_of_one_piece_takes_no_time(task: str, piece: str) -> None:
+    answer, started = piece * (2**18 // len(piece)), time.process_time()
     assert 0 <= forgiving(TASKS[task], answer, REFERENCES[task]) <= 1
-    assert has_requested_form(task, answer, REFERENCES[task]) in (True, False)
+    has_requested_form(task, answer, REFERENCES[task])
+    assert time.process_time() - started < 5
