@@ -239,7 +239,7 @@ def test_modules_that_an_adapter_saves_are_read(tiny_t5: Path, tmp_path: Path) -
         {"target_modules": ["q_proj", "embed_tokens", "lm_head"]},
         {"target_modules": ["q_proj"], "modules_to_save": ["lm_head"]},
         {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]},
-        {"target_modules": ["q_proj"]},
+        {"target_modules": "all-linear"},
     ],
     ids=str,
 )
