@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,6 @@ SUMS = Subject("sums", "none")
 
 def log(number: int) -> Any:
     return json.loads((LOGS / f"sums-{number}.json").read_text(encoding="utf-8"))
-
-
-def archive(path: Path, members: dict[str, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, text in members.items():
-            file.writestr(name, text)
-    return path
 
 
 def test_both_forms_have_the_same_samples() -> None:
@@ -83,48 +75,30 @@ def test_a_sample_without_a_score_is_not_compared(tmp_path: Path) -> None:
     assert {row["metric"]: row["n"] for row in result["scores"]}["match"] == 24  # its other epoch is scored
 
 
-def not_an_archive(path: Path) -> None:
-    path.write_bytes(b"PK\x03\x04 and nothing")
+WHOLE = (LOGS / "sums-1.eval").read_bytes()
+# The bytes of a file, or the members of an archive: what the message says.
+BROKEN_LOGS: list[tuple[bytes | dict[str, bytes], str]] = [
+    (b"PK\x03\x04 and nothing", "not an archive that can be read"),
+    (WHOLE[:1500] + b"\x00" * 300 + WHOLE[1800:], "not an archive that can be read"),
+    ({"_journal/start.json": b"{}"}, "no header.json: the run has not ended"),
+    ({"header.json": b"{}", "summaries.json": bytes(3 << 20)}, "more than 1 MiB"),
+    ({"header.json": b'{"eval": {}}', "summaries.json": b"[{]"}, "not JSON"),
+    ({"header.json": b'{"eval": {}}', "summaries.json": b"{}"}, "the log has no samples"),
+]
 
 
-def unfinished(path: Path) -> None:
-    archive(path, {"_journal/start.json": b"{}"})
-
-
-def bomb(path: Path) -> None:
-    archive(path, {"header.json": b"{}", "summaries.json": bytes(3 << 20)})
-
-
-def not_json(path: Path) -> None:
-    archive(path, {"header.json": b'{"eval": {}}', "summaries.json": b"[{]"})
-
-
-def without_samples(path: Path) -> None:
-    archive(path, {"header.json": b'{"eval": {}}', "summaries.json": b"{}"})
-
-
-def cut_off(path: Path) -> None:
-    whole_log = (LOGS / "sums-1.eval").read_bytes()
-    path.write_bytes(whole_log[:1500] + b"\x00" * 300 + whole_log[1800:])
-
-
-@pytest.mark.parametrize(
-    ("write", "message"),
-    [
-        (not_an_archive, "not an archive that can be read"),
-        (unfinished, "no header.json: the run has not ended"),
-        (bomb, "more than 1 MiB"),
-        (not_json, "not JSON"),
-        (without_samples, "the log has no samples"),
-        (cut_off, "not an archive that can be read"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), BROKEN_LOGS, ids=range(len(BROKEN_LOGS)))
 def test_what_is_no_log_is_refused(
-    write: Callable[[Path], None], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    content: bytes | dict[str, bytes], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspect_logs, "LARGEST_SUMMARIES", 1 << 20)
     file = tmp_path / "log.eval"
-    write(file)
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, member in content.items():
+                archive.writestr(name, member)
     with pytest.raises(NightjarError, match=message):
         read_run(file)
 

@@ -112,14 +112,6 @@ def test_how_many_questions_and_how_fast_decides_no_answer() -> None:
     assert plain.decisive == faster.decisive != replace(plain, chat=None).decisive
 
 
-def _without_questions() -> None:
-    shutil.rmtree(QUESTIONS / "tool_use")
-
-
-def _without_project() -> None:
-    Path("params.yaml").unlink()
-
-
 SERVER = "server:http://127.0.0.1:9"
 
 
@@ -128,8 +120,12 @@ SERVER = "server:http://127.0.0.1:9"
     [
         (None, {"model": "server:nowhere"}, "not the address of a server"),
         (None, {"benchmarks": ["chess"]}, "chess: no such benchmark in params.yaml; benchmarks are"),
-        (_without_questions, {"benchmarks": ["tool_use"]}, "run: nightjar rebuild questions@tool_use"),
-        (_without_project, {}, "no project in this folder; run from the project's root"),
+        (
+            lambda: shutil.rmtree(QUESTIONS / "tool_use"),
+            {"benchmarks": ["tool_use"]},
+            "run: nightjar rebuild questions@tool_use",
+        ),
+        (lambda: Path("params.yaml").unlink(), {}, "no project in this folder; run from the project's root"),
         (None, {"benchmarks": ["supernatinst"], "tasks": ["t9"]}, "t9: no such task of supernatinst; tasks are t1, t2"),
         (None, {"task": "sums.yaml", "tasks": ["t9"]}, "t9: no such task of sums; tasks are sums"),
         (None, {"model": SERVER, "engine": {"batch_size": 3}}, "leave --batch-size out"),

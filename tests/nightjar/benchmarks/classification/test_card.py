@@ -88,7 +88,7 @@ def test_scores_of_files(tmp_path: Path, references: Path) -> None:
     assert same["by_track"]["cola"]["metrics"]["matthews"]["value"] == 0
 
 
-def test_wrong_references_name_their_place(tmp_path: Path, references: Path) -> None:
+def test_wrong_references_name_their_place(tmp_path: Path) -> None:
     bad = lines(tmp_path / "bad.jsonl", {"task": "sst3", "id": "1", "references": ["positive"]})
     with pytest.raises(NightjarError, match=r"bad.jsonl:1: the task is 'sst3'; allowed are cola, cr"):
         score_files("classification", bad, bad)

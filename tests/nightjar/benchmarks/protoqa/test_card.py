@@ -24,11 +24,6 @@ __all__ = ["made_benchmark"]
 ANSWERS = {"q1": ["Rain", "hail"], "q2": ["snow"]}
 
 
-def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    words = [command, "--benchmark", "protoqa", *map(str, arguments)]
-    return captured(lambda given: main(given), words)
-
-
 @pytest.fixture()
 def references(tmp_path: Path) -> Path:
     return put(tmp_path / "dev.jsonl", [row("q1"), row("q2")])
@@ -38,7 +33,8 @@ def score(
     folder: Path, predictions: Any, references: Path, *more: object
 ) -> subprocess.CompletedProcess[str]:
     path = put(folder / "predictions.jsonl", predictions)
-    return run("score", "--predictions", path, "--references", references, *more)
+    words = ["score", "--benchmark", "protoqa", "--predictions", path, "--references", references, *more]
+    return captured(main, [str(word) for word in words])
 
 
 def test_scores_and_details(tmp_path: Path, references: Path) -> None:

@@ -22,15 +22,10 @@ from nightjar.models.servers.server_address import Address
 from tests.completions_server import completion, serving, talking
 
 
-def ask(url: str, retries: int = 1, **options: Any) -> Completion:
-    limits = RequestLimits(retries=retries)
-    with CompletionServer(Address.parse(f"server:{url}"), limits) as server:
-        return server.complete("A prompt", options.get("max_tokens", 5), options.get("stop", ("\n\n",)))
-
-
 def test_a_request_is_greedy_and_has_the_exact_prompt() -> None:
-    with serving(lambda body: completion(" yes", "length", completion_tokens=1, prompt_tokens=2)) as served:
-        assert ask(f"{served.url}/v1/") == Completion(" yes", True, 1, 2)
+    answer = completion(" yes", "length", completion_tokens=1, prompt_tokens=2)
+    with serving(lambda body: answer) as served, CompletionServer(f"{served.url}/v1/") as server:
+        assert server.complete("A prompt", 5, ("\n\n",)) == Completion(" yes", True, 1, 2)
     penalties = {"repeat_penalty": 1.0, "repetition_penalty": 1.0}
     wanted = {"model": "tiny", "prompt": "A prompt", "max_tokens": 5, "temperature": 0, "stop": ["\n\n"]}
     assert served.asked == [wanted | penalties]
