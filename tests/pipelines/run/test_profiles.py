@@ -185,43 +185,30 @@ PROTOQA = {
     "learning_rate": 5e-5,
     "warmup": 0.0,
 }
-PROTOQA |= {"weighting": "instances", "pad_prompts": True}
-PROTOQA |= {"schedule": "linear", "epochs": 1.0, "batch_size": 8, "max_steps": None, "evaluate_every": 500}
-RECIPES = [
-    *(
-        (
-            profile,
-            recipe,
-            FULL
-            | {
-                "learning_rate": rate,
-                "batch_size": batch,
-                "max_steps": steps,
-                "warmup": 0.0,
-                "weighting": "instances",
-            },
-        )
-        for profile, rate, batch, steps in (
-            ("paper", 5e-5, 16, None),
-            ("paper_appendix", 1e-5, 16, None),
-            ("paper_11b", 1e-5, 1024, 1000),
-            ("mtk_instruct", 5e-5, 16, None),
-        )
-        for recipe in ("tk_instruct", "supervised")
-    ),
-    *(
-        ("toolformer", name, FULL | TOOLFORMER | {"calls": name == "toolformer"})
-        for name in ("toolformer", "plain")
-    ),
-    ("protoqa", "protoqa", PROTOQA),
-]
+PROTOQA |= {"weighting": "instances", "pad_prompts": True, "schedule": "linear"}
+PROTOQA |= {"epochs": 1.0, "batch_size": 8, "max_steps": None, "evaluate_every": 500}
+# Learning rate, batch size and greatest number of steps by the profile.
+TK_INSTRUCT = {
+    "paper": (5e-5, 16, None),
+    "paper_appendix": (1e-5, 16, None),
+    "paper_11b": (1e-5, 1024, 1000),
+    "mtk_instruct": (5e-5, 16, None),
+}
+INSTRUCT = {"warmup": 0.0, "weighting": "instances"}
+RECIPES: dict[tuple[str, str], dict[str, Any]] = {
+    ("protoqa", "protoqa"): PROTOQA,
+    ("toolformer", "toolformer"): FULL | TOOLFORMER | {"calls": True},
+    ("toolformer", "plain"): FULL | TOOLFORMER | {"calls": False},
+} | {
+    (profile, recipe): FULL | INSTRUCT | {"learning_rate": rate, "batch_size": size, "max_steps": steps}
+    for profile, (rate, size, steps) in TK_INSTRUCT.items()
+    for recipe in ("tk_instruct", "supervised")
+}
 
 
-@pytest.mark.parametrize(("profile", "recipe", "published"), RECIPES)
-def test_published_hyper_parameters(
-    project: Path, profile: str, recipe: str, published: dict[str, Any]
-) -> None:
-    params = applied(project, profile)
+@pytest.mark.parametrize(("profile", "recipe"), RECIPES)
+def test_published_hyper_parameters(project: Path, profile: str, recipe: str) -> None:
+    params, published = applied(project, profile), RECIPES[profile, recipe]
     found = params.train.recipe(recipe)
     assert {name: getattr(found, name) for name in published} == published
     assert recipe != "tk_instruct" or found.epochs == 2.0 or found.max_steps

@@ -114,28 +114,24 @@ def by_name(found: SimpleNamespace) -> dict[str, SimpleNamespace]:
     return {table.table: table for table in found.tables}
 
 
-def test_predictions_of_systems_that_are_asked_in_another_way(empty_repo: Path, tmp_path: Path) -> None:
-    shutil.copytree(empty_repo, tmp_path / "asked")
-    made, facts = Repo(tmp_path / "asked"), metrics_file("predict@b-s")
-    predictions = "data/predict/b/s"
+def test_predictions_of_systems_that_are_asked_in_another_way(repo: Repo) -> None:
+    predictions, facts = "data/predict/b/s", metrics_file("predict@b-s")
     graph = f"stages:\n  it:\n    cmd: 'true'\n    outs: [{predictions}]\n    metrics: [{facts}]\n"
-    made.write(dvc=graph)
-    (made.root / facts).parent.mkdir(parents=True)
+    repo.write(dvc=graph)
+    (repo.root / facts).parent.mkdir(parents=True)
     for tag, chat in (("v1", {}), ("v2", {"chat": {"template": "5e"}}), ("v3", {"chat": {"template": "5e"}})):
         row = row_of(contracts.PREDICTIONS, benchmark="b", system="s", task_id="t", id="1", prompt=tag)
-        with ArtifactWriter(made.root / predictions) as writer:
+        with ArtifactWriter(repo.root / predictions) as writer:
             writer.write(contracts.PREDICTIONS, [row])
-        (made.root / facts).write_text(json.dumps(chat))
-        keep(made, tag)
+        (repo.root / facts).write_text(json.dumps(chat))
+        keep(repo, tag)
     ways = {"a": "no chat template", "b": "chat template"}
     for artifact in (predictions, "data/predict"):
-        assert diff(made.root, "v1", "v2", artifact).prompts == {"b/s": ways}
-    assert diff(made.root, "v1", "workspace", predictions).prompts == {"b/s": ways}
-    assert diff(made.root, "v2", "v3", predictions).prompts == {}
-    (line,) = [
-        it for it in made.here("diff", "v1", "v2", predictions).stdout.splitlines() if "prompts of" in it
-    ]
-    assert line == "The prompts of b/s differ. v1: no chat template; v2: chat template."
+        assert diff(repo.root, "v1", "v2", artifact).prompts == {"b/s": ways}
+    assert diff(repo.root, "v1", "workspace", predictions).prompts == {"b/s": ways}
+    assert diff(repo.root, "v2", "v3", predictions).prompts == {}
+    told = repo.here("diff", "v1", "v2", predictions).stdout.splitlines()
+    assert "The prompts of b/s differ. v1: no chat template; v2: chat template." in told
 
 
 def test_rows_between_two_tags(project: Repo) -> None:
