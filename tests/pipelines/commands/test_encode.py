@@ -32,11 +32,11 @@ def task(workdir: Path) -> Path:
     return file
 
 
-def encode(*options: str) -> str:
-    """What `nightjar encode` prints of the task, on the streams for output and for errors together."""
+def encode(*options: str, note: str = "") -> str:
+    """What `nightjar encode` prints of the task; standard error must have a line with `note`, or nothing."""
     done = captured(main, ["encode", "--task", "task1_colour.json", *" ".join(options).split()])
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (0, bool(note)) and note in done.stderr, done.stderr
+    return done.stdout
 
 
 def unsuitable(options: str) -> str:
@@ -79,9 +79,8 @@ def test_an_explanation_of_null_gets_no_line(task: Path) -> None:
 def test_examples_that_are_left_out_are_told(task: Path) -> None:
     examples = [{"input": "half a \ud83d", "output": "x", "explanation": ""}, TASK["Positive Examples"][0]]
     task.write_text(json.dumps({**TASK, "Positive Examples": examples}))
-    text, _, note = encode("--instance 0").partition("nightjar: ")
+    text = encode("--instance 0", note="1 examples left out, first Positive Examples: number 1 ")
     assert " Positive Example 1 -\nInput: grass." in text and "half" not in text
-    assert "1 examples left out, first Positive Examples: number 1 " in note and note.count("\n") == 1
 
 
 def test_an_instance_that_ingest_refuses_has_its_reason(task: Path) -> None:
@@ -93,9 +92,8 @@ def test_an_instance_that_ingest_refuses_has_its_reason(task: Path) -> None:
     # Places are those of the file: the refused one keeps its own.
     assert json.loads(encode("--instance 2 --json"))["references"] == ["black"]
     assert "no instance 3 among 3" in unsuitable("--instance 3")
-    *rows, note = encode("--tsv").splitlines()
-    assert [line.split("\t")[1] for line in rows] == ["blue", "black"]
-    assert f"3 instances in, 2 out, 1 refused (first Instances[1]: {reason})" in note
+    rows = encode("--tsv", note=f"3 instances in, 2 out, 1 refused (first Instances[1]: {reason})")
+    assert [line.split("\t")[1] for line in rows.splitlines()] == ["blue", "black"]
     task.write_text(json.dumps({**TASK, "Instances": [bad]}))
     error = unsuitable("--tsv")
     assert f"none of its 1 instances can be used (first Instances[0]: {reason})" in error
