@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pipelines.run.clone import Clone
 from pipelines.run.results import Result
 from pipelines.run.run import Run
 from pipelines.study import study_points
+from tests.conftest import git
 from tests.pipelines.conftest import Repo
 from tests.pipelines.run.test_run import execute
 from tests.pipelines.study_project import commit
@@ -31,7 +31,7 @@ def name(repo: Repo) -> str:
 def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: Repo) -> None:
     root = project.root
     (root / "more.txt").write_text("more\n")
-    subprocess.run(["git", "add", "more.txt"], cwd=root, check=True)
+    git(root, "add", "more.txt")
     (root / "made.py").chmod(0o755)
     (root / "notes.txt").unlink()
     (root / "notes.txt").symlink_to("more.txt")
@@ -42,7 +42,7 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: 
     (root / "params.yaml").write_text(params.replace("seed: 42", "seed: 43"))
     (root / "made.py").write_text("# another\n")
     (root / "more.txt").unlink()
-    subprocess.run(["git", "checkout", "-q", "HEAD", "notes.txt"], cwd=root, check=True)
+    git(root, "checkout", "-q", "HEAD", "notes.txt")
     seen: list[str] = []
 
     def execute(run: Run) -> dict[str, Result]:
@@ -54,9 +54,8 @@ def test_the_clone_has_what_the_project_had_when_the_study_was_planned(project: 
         assert "# another" not in (run.clone / "made.py").read_text()
         return {"train": Result("train", "failed", error="seen")}
 
-    assert study_points.run(root, study, lambda _: None, execute, threading.Event())["4"].startswith(
-        "train: seen; "
-    )
+    failed = study_points.run(root, study, lambda _: None, execute, threading.Event())
+    assert failed["4"].startswith("train: seen; ")
     assert seen == [params.replace("train_tasks: null", "train_tasks: 4")]
 
 
@@ -115,7 +114,7 @@ def test_a_point_whose_input_changes_fails_and_is_not_saved(project: Repo, when:
 
 
 def test_a_graph_that_git_does_not_know_is_one_line(project: Repo) -> None:
-    subprocess.run(["git", "mv", "dvc.yaml", "other.yaml"], cwd=project.root, check=True)
+    git(project.root, "mv", "dvc.yaml", "other.yaml")
     commit(project.root, "away")
     (project.root / ".git/info").mkdir()
     (project.root / ".git/info/exclude").write_text("dvc.yaml\n")

@@ -118,6 +118,7 @@ def test_from_the_prediction_to_the_line(project: Path, name: str, id: str) -> N
     raw = Path("raw/task1.json")
     assert (found["task_id"], found["id"]) == ("task1", id)
     assert [row["system"] for row in found["predictions"]] == ["combined", "untuned"]
+    assert [row["system"] for row in trace(Path(), name, "untuned")["predictions"]] == ["untuned"]
     assert found["benchmark"] == "made" and found["question"]["parts"] == {"input": f"input of {id}"}
     digest = hashlib.sha256(raw.read_bytes()).hexdigest()
     assert found["raw"] == {"path": "raw/task1.json", "line": line_of(raw, id), "sha256": digest}
@@ -134,15 +135,8 @@ def test_models_prompts_and_evidence_carry_their_hashes(project: Path) -> None:
     Path("docs/d1.md").write_text("words 1")
     write_documents(("d1.md", "d1", "words 1"))
     Path("params.yaml").write_text(params(corpus="docs"))
-    outs = [
-        "models/base/language_model",
-        "models/train/mine",
-        "data/index",
-        "data/found",
-        "data/split",
-        "data/questions/made",
-    ]
-    outs += ["data/ingest/corpus", "data/ingest/tasks", "data/predict/made/combined"]
+    outs = ["models/base/language_model", "models/train/mine", "data/index", "data/found", "data/split"]
+    outs += ["data/ingest/corpus", "data/ingest/tasks", "data/questions/made", "data/predict/made/combined"]
     lock = {f"s{n}": {"outs": [{"path": path, "md5": f"{n}.dir"}]} for n, path in enumerate(outs)}
     lock["s0"]["deps"] = [{"path": path, "md5": f"{path}.dir"} for path in ("docs", "raw")]
     Path("dvc.lock").write_text(json.dumps({"stages": lock}))
@@ -160,10 +154,18 @@ def test_models_prompts_and_evidence_carry_their_hashes(project: Path) -> None:
     }
 
 
-def test_one_system_only(project: Path) -> None:
-    assert [row["system"] for row in trace(Path(), "task1-2", "untuned")["predictions"]] == ["untuned"]
-    with pytest.raises(NightjarError, match="no prediction of the system other has that id"):
-        trace(Path(), "task1-2", "other")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["task1-2", "other"], "no prediction of the system other has that id"),
+        (["task1-0"], "2 tasks have that id; give one as task1:task1-0"),
+        (["{}"], "no prediction has that id"),
+        (["task9:task1-0"], "task9:task1-0: no prediction has that id"),
+    ],
+)
+def test_an_id_that_is_not_one_prediction_is_refused(project: Path, words: list[str], message: str) -> None:
+    with pytest.raises(NightjarError, match=message):
+        trace(Path(), *words)
 
 
 def test_the_seconds_of_an_answer_are_told_where_they_are_known(project: Path) -> None:
@@ -182,24 +184,12 @@ def test_the_seconds_of_an_answer_are_told_where_they_are_known(project: Path) -
     assert seconds("task1-2") == {"combined": None, "untuned": None}
 
 
-def test_an_id_of_two_tasks_or_of_none(project: Path) -> None:
-    with pytest.raises(NightjarError, match="2 tasks have that id; give one as task1:task1-0"):
-        trace(Path(), "task1-0")
-    with pytest.raises(NightjarError, match="no prediction has that id"):
-        trace(Path(), "{}")
-    with pytest.raises(NightjarError, match="task9:task1-0: no prediction has that id"):
-        trace(Path(), "task9:task1-0")
-
-
 def test_evidence_from_training_inputs_leads_to_the_task_file(project: Path) -> None:
     write_documents(("task1.json", "d1", "words 1"), dataset="tasks")
     Path("params.yaml").write_text(params(corpus="data/split"))
     digest = hashlib.sha256(Path("raw/task1.json").read_bytes()).hexdigest()
-    assert trace(Path(), "task1-2")["evidence"][0]["raw"] == {
-        "path": "raw/task1.json",
-        "line": None,
-        "sha256": digest,
-    }
+    raw = trace(Path(), "task1-2")["evidence"][0]["raw"]
+    assert raw == {"path": "raw/task1.json", "line": None, "sha256": digest}
 
 
 def test_a_raw_file_that_changed_or_is_gone_is_said(project: Path) -> None:
@@ -358,13 +348,8 @@ def test_an_id_that_names_its_line(project: Path) -> None:
 def test_a_question_of_no_dataset_has_no_raw_file(project: Path) -> None:
     row = instance("task1", "task1-2") | {"dataset": "", "file": ""}
     write_questions(Path("data/questions/made"), [question(row, benchmark="made")])
-    found = trace(Path(), "task1-2")
-    assert found["raw"] == {
-        "path": None,
-        "line": None,
-        "sha256": None,
-        "note": "the question names no dataset",
-    }
+    nothing = dict.fromkeys(("path", "line", "sha256"))
+    assert trace(Path(), "task1-2")["raw"] == nothing | {"note": "the question names no dataset"}
 
 
 @pytest.mark.parametrize("folder", [True, False])
