@@ -274,7 +274,6 @@ def test_the_default_model_is_made_ready(smollm2: Path) -> None:
 
 
 def test_the_pooling_of_an_encoder_is_recorded_with_it(tmp_path: Path) -> None:
-    (tmp_path / "bert-base-uncased").mkdir()
     source = sentence_encoder(tmp_path / "bert-base-uncased")
     make_encoder_ready(EncoderSource(source=str(source)), tmp_path / "known")
     assert recorded(tmp_path / "known") == ("pooler", True)

@@ -143,7 +143,6 @@ def test_the_mixed_mode_has_the_five_variants(
 
 
 def test_an_encoder_decoder_keeps_the_published_form(sources: InputFolders, tmp_path: Path) -> None:
-    (tmp_path / "t5").mkdir()
     options = SETTINGS.encoding.model_copy(update={"max_target_length": 16})
     chosen = recipe(data="supervised", calls=None, passages=0)
     tokenizer, rows = encode(

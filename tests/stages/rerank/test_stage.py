@@ -64,8 +64,6 @@ def settings(project: Path, **changed: Any) -> None:
 @pytest.fixture()
 def project(workdir: Path) -> Path:
     settings(workdir)
-    for folder in ("models/base/language_model", "data/questions", "data/retrieve"):
-        (workdir / folder).mkdir(parents=True)
     language_model(workdir / "models/base/language_model")
     with ArtifactWriter(workdir / "data/questions" / NAME) as writer:
         for side, table in TABLES.items():

@@ -58,7 +58,6 @@ def _row(id: str, input: str) -> dict[str, Any]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with index, split and encoder. Titles are empty, so that what is indexed is the text."""
     root = tmp_path_factory.mktemp("made")
-    (root / "encoder").mkdir()
     sentence_encoder(root / "encoder")
     write_documents(root / "corpus", TEXTS)
     build(root / "corpus", root / "encoder", root / "index", INDEX, 1)

@@ -47,9 +47,7 @@ def python() -> str:
 
 @pytest.fixture()
 def model(tmp_path: Path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    language_model(folder)
+    folder = language_model(tmp_path / "model")
     write_checksums(folder)
     return folder
 

@@ -92,7 +92,6 @@ def project(folder: Path, model: Path, encoded: Maker, recipe: Recipe) -> Path:
 
 @pytest.fixture()
 def model(tmp_path: Path) -> Path:
-    (tmp_path / "model").mkdir()
     return language_model(tmp_path / "model")
 
 
@@ -125,9 +124,7 @@ def published(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", ["lora", "encoder_decoder"])
 def test_killed_anywhere_and_resumed(tmp_path: Path, encoded: Maker, kind: str, drive: Drive) -> None:
-    model = tmp_path / "model"
-    model.mkdir()
-    (encoder_decoder if kind == "encoder_decoder" else language_model)(model)
+    model = (encoder_decoder if kind == "encoder_decoder" else language_model)(tmp_path / "model")
     write_checksums(model)
     made = recipe(
         method="lora" if kind == "lora" else "full",

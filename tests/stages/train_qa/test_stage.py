@@ -59,10 +59,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with tables.ArtifactWriter(tmp_path / "data/questions/reading") as writer:
         for side, (contract, count) in SIDES.items():
             writer.write(contract, [asked(side, number).row() for number in range(count)])
-    base = tmp_path / "models/base/sentence_encoder"
-    base.mkdir(parents=True)
-    tiny_models.sentence_encoder(base)
-    write_checksums(base)
+    write_checksums(tiny_models.sentence_encoder(tmp_path / "models/base/sentence_encoder"))
     monkeypatch.chdir(tmp_path)
     configure()
     return tmp_path

@@ -74,10 +74,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with tables.ArtifactWriter(tmp_path / f"data/retrieve/{NAME}") as writer:
         writer.write(contracts.RANKINGS, rankings())
     write_passages(tmp_path / "data/index", [f"p{n}" for n in range(5)])
-    base = tmp_path / "models/base/sentence_encoder"
-    base.mkdir(parents=True)
-    tiny_models.sentence_encoder(base)
-    write_checksums(base)
+    write_checksums(tiny_models.sentence_encoder(tmp_path / "models/base/sentence_encoder"))
     configure(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
