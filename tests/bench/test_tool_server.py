@@ -17,6 +17,7 @@ from nightjar.tools.syntax import ARROW, Call, write
 from tests import tiny_models
 
 TOOLS = [{"name": "Calculator"}]
+CALLS = [Call("Calculator", "27 * 3"), Call("QA", "Where is X?"), Call("Calendar", "")]
 
 
 def texts_of(folder: Path, call: Call, result: str) -> tuple[str, str]:
@@ -39,17 +40,13 @@ def served(tiny_model: Path, tmp_path: Path) -> Path:
     return tmp_path / "served"
 
 
-@pytest.mark.parametrize(
-    "call", [Call("Calculator", "27 * 3"), Call("QA", "Where is X?"), Call("Calendar", "")]
-)
+@pytest.mark.parametrize("call", CALLS)
 def test_calls_and_results_are_those_of_the_training_texts(served: Path, call: Call) -> None:
     plain, with_tools = texts_of(served, call, "81")
     assert plain == f"27 boxes of 3? It is{write(call, '81')}" and with_tools == f"\n{plain}"
 
 
-@pytest.mark.parametrize(
-    "call", [Call("Calculator", "27 * 3"), Call("QA", "Where is X?"), Call("Calendar", "")]
-)
+@pytest.mark.parametrize("call", CALLS)
 def test_a_written_call_is_read_with_the_text_before_it(served: Path, call: Call) -> None:
     tokenizer = read_tokenizer(served)
     written = write(call, "81").partition("->")[0] + "->"

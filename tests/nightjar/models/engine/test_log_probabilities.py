@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from nightjar.core.errors import NightjarError
 from nightjar.models.engine.language_model import LanguageModel
-from nightjar.models.engine.loading import load
+from nightjar.models.engine.loading import count_work, load
 from nightjar.models.engine.log_probabilities import (
     Continuation,
     continuation_logprobs,
@@ -180,16 +180,10 @@ def test_a_sum_depends_on_its_prompt_alone(lm: LanguageModel) -> None:
 
 def test_what_is_shared_is_read_once(lm: LanguageModel) -> None:
     asked = [[encode_continuation(lm.tokenizer, prompt, text) for text in TEXTS[:2]] for prompt in PROMPTS]
-    tokens: list[int] = []
-    hook = lm.model.register_forward_hook(
-        lambda model, args, kwargs, result: tokens.append(kwargs["input_ids"].numel()), with_kwargs=True
-    )
-    try:
+    with count_work(lm) as work:
         dict(continuation_sums(lm, asked))
-    finally:
-        hook.remove()
     # The demonstrations once; passes are filled up to a multiple of 8.
-    assert sum(tokens) < len(asked[0][0].ids) + sum(map(len, PROMPTS)) - 2 * len(DEMONSTRATIONS)
+    assert work.tokens < len(asked[0][0].ids) + sum(map(len, PROMPTS)) - 2 * len(DEMONSTRATIONS)
 
 
 @given(st.text(max_size=12), st.text(min_size=1, max_size=12))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nightjar.core.errors import NightjarError
 from nightjar.models.completions import Completion
 from nightjar.models.engine.language_model import Engine, LanguageModel
-from nightjar.models.engine.loading import load
+from nightjar.models.engine.loading import ForwardWork, count_work, load
 from nightjar.models.engine.sample_trees import stream_samples
 from nightjar.models.engine.sampling import Sampling, generator_for, nucleus
 from nightjar.models.engine.sequences import Prompt
@@ -239,17 +239,11 @@ def test_prompts_that_are_sampled_together_get_the_samples_that_they_get_alone(
 
 def test_what_samples_begin_with_is_read_once(llama: LanguageModel, prompt: list[int]) -> None:
     """The prompt in one pass, and equal beginnings as one row."""
-    read: list[int] = []
-    hook = llama.model.register_forward_pre_hook(
-        lambda model, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
-    )
-    try:
+    with count_work(llama) as work:
         found = samples(llama, prompt, 50, by_seed(1, HEAT, 0.001), 4)
-    finally:
-        hook.remove()
     assert len(set(found)) == 1
     # Passes have multiples of eight tokens (rows.MULTIPLE).
-    assert read == [len(prompt) + -len(prompt) % 8, 8, 8, 8]
+    assert work == ForwardWork(passes=4, tokens=len(prompt) + -len(prompt) % 8 + 3 * 8)
 
 
 def test_an_encoder_decoder_is_refused(tiny_t5: Path) -> None:

@@ -11,6 +11,7 @@ import torch
 
 from nightjar.models.engine import text_trees
 from nightjar.models.engine.language_model import LanguageModel
+from nightjar.models.engine.loading import count_work
 from nightjar.models.engine.shared_prefixes import prefill
 from nightjar.models.engine.text_trees import SampledText, SampleStart, TextTrees
 
@@ -123,17 +124,12 @@ def test_samples_in_groups_are_the_same_and_take_less_memory(
 def test_samples_that_began_alike_are_computed_once(
     lm: LanguageModel, rows: list[tuple[list[int], list[int]]]
 ) -> None:
-    marker, passed = lm.tokenizer.encode(" [")[0], list[int]()
+    marker = lm.tokenizer.encode(" [")[0]
     tree = TextTrees(lm, rows[:1], None)
-    hook = lm.model.register_forward_pre_hook(
-        lambda model, args, kwargs: passed.append(kwargs["input_ids"].numel()), with_kwargs=True
-    )
-    try:
-        beginning = SampleStart(0, len(rows[0][0]) + 2, ["same"] * 5)
+    beginning = SampleStart(0, len(rows[0][0]) + 2, ["same"] * 5)
+    with count_work(lm) as work:
         (samples,) = tree.sample([beginning], marker, 1.0, 4, "]", lambda text: True)
-    finally:
-        hook.remove()
-    assert len(set(samples)) == 1 and passed == [1] * len(passed)
+    assert len(set(samples)) == 1 and work.tokens == work.passes > 0
 
 
 def test_the_end_token_ends_a_sample_without_its_bracket(
