@@ -20,7 +20,7 @@ from nightjar.predict.requests import write_prompts
 from stages._runtime.stage import StageRun
 from tests.completions_server import Script, Served, said, serving
 from tests.installed_package import install
-from tests.nightjar.predict.test_served import finish, project
+from tests.nightjar.predict.test_served import answered, finish, project
 
 TASK = {
     "definition": ["Count"],
@@ -30,16 +30,14 @@ TASK = {
 
 
 def chat_project(folder: Path, model: Path, url: str, **changes: Any) -> None:
-    project(folder, model, url, weights=f"chat:{url}", task=TASK, **changes)
+    project(folder, model, url, weights="chat:{url}", task=TASK, **changes)
 
 
 def chatted(
     script: Script, folder: Path, model: Path, **changes: Any
 ) -> tuple[Served, StageRun, list[dict[str, Any]]]:
     """Run the stage once with a chat server that answers by the script."""
-    with serving(script) as served:
-        chat_project(folder, model, served.url, **changes)
-        return served, *finish()
+    return answered(script, folder, model, weights="chat:{url}", task=TASK, **changes)
 
 
 def test_a_question_is_one_message_and_the_facts_say_so(workdir: Path, tiny_model: Path) -> None:

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from nightjar import params
 from nightjar.core import tables
 from nightjar.core.config import read_yaml
 from nightjar.core.errors import NightjarError
 from stages._runtime.stage import StageRun
-from stages.predict.__main__ import run
 from tests.completions_server import Script, Served, completion, serving
 from tests.conftest import ROOT
+from tests.in_process import finish_stage
 from tests.nightjar.predict import stage_project
 from tests.questions import question
 
@@ -31,14 +30,15 @@ def project(folder: Path, model: Path, url: str, benchmark: str = "supernatinst"
     questions = changes.pop("questions", numbers)
     calculator = {"tools": {"all": {"calculator": {}}}, "augment": {"tools": CALCULATOR}}
     groups = calculator if "calls" in changes else {}
-    served = {"weights": f"server:{url}", "index": "data/none", **changes}
+    weights = changes.pop("weights", "server:{url}").format(url=url)
+    served = {"weights": weights, "index": "data/none", **changes}
     stage_project.project(folder, model, questions, settings, {"served": served}, **groups)
 
 
 def finish(item: str = ITEM) -> tuple[StageRun, list[dict[str, Any]]]:
-    stage = StageRun(f"predict@{item}", params.load())
-    run(stage)
-    return stage, stage_project.predictions(Path(), item.partition("-")[0], "served")
+    return finish_stage(f"predict@{item}"), stage_project.predictions(
+        Path(), item.partition("-")[0], "served"
+    )
 
 
 def answered(
