@@ -92,6 +92,7 @@ class Code:
         self.files: dict[str, SourceFile] = {}
         self._data: dict[str, list[PurePosixPath]] = {}
         self._digests: dict[str, str] = {}
+        self._needed: dict[str, list[str]] = {}
         for package in PACKAGES:
             for path in sorted((root / package).rglob("*")):
                 place = PurePosixPath(path.relative_to(root).as_posix())
@@ -102,6 +103,7 @@ class Code:
                     self.files[source.module] = source
                 else:
                     self._data.setdefault(str(place.parent), []).append(place)
+        self._package_folders = {str(source.path.parent) for source in self.files.values()}
 
     def registered(self, kind: str) -> dict[str, str]:
         """The module of each name of a kind."""
@@ -129,7 +131,9 @@ class Code:
             seen.add(module)
             source = self.files[module]
             if str(source.path) not in WITHOUT_EFFECT:
-                todo += self._needs(source)
+                if module not in self._needed:
+                    self._needed[module] = list(self._needs(source))
+                todo += self._needed[module]
             parent = module.rpartition(".")[0]
             todo += [parent] if parent else []
         paths = {str(self.files[module].path) for module in seen} - WITHOUT_EFFECT.keys()
@@ -168,11 +172,10 @@ class Code:
         """The data files of the module's folder, if it reads any: of those in folders without modules too."""
         if not source.reads_files:
             return
-        packages = {str(other.path.parent) for other in self.files.values()}
         folder = str(source.path.parent)
         for place, files in self._data.items():
             inside = [str(one) for one in (PurePosixPath(place), *PurePosixPath(place).parents)]
-            if place not in _TEXTS and next((one for one in inside if one in packages), None) == folder:
+            if place not in _TEXTS and next((one for one in inside if one in self._package_folders), None) == folder:
                 yield from files
 
     def _of_name(self, kind: str, name: str, module: str) -> set[str]:

@@ -76,8 +76,17 @@ class Import:
     local: str = ""
 
 
+@dataclass(frozen=True)
+class _Contents:
+    """What a file says: its code, its imports when it runs, and those of its first block for type checkers."""
+
+    code: bytes
+    imports: tuple[Import, ...]
+    for_type_checkers: tuple[Import, ...]
+
+
 class SourceFile:
-    """One file of Python below `root`, parsed once, when it is needed. Raises NightjarError for what is not Python.
+    """One file of Python below `root`, parsed when it is needed. Raises NightjarError for what is not Python.
 
     Its code leaves out what the file assigns at its top to the name `without`.
     """
@@ -93,7 +102,6 @@ class SourceFile:
     def _source(self) -> bytes:
         return (self._root / self.path).read_bytes()
 
-    @cached_property
     def _tree(self) -> ast.Module:
         try:
             return ast.parse(self._source)
@@ -102,31 +110,43 @@ class SourceFile:
             raise NightjarError(f"not Python: {error.msg}", where, "correct the file") from None
 
     @cached_property
+    def _contents(self) -> _Contents:
+        # The tree is not kept: searches for garbage through all trees would take longer than the parsing.
+        tree = self._tree()
+        checked = next(
+            (node.body for node in tree.body if isinstance(node, ast.If) and _for_type_checkers(node)), []
+        )
+        return _Contents(
+            code_alone(self._source, tree, self._without),
+            tuple(self._imports(tree.body)),
+            tuple(self._imports(checked)),
+        )
+
+    @property
     def code(self) -> bytes:
-        return code_alone(self._source, self._tree, self._without)
+        return self._contents.code
 
     @cached_property
     def digest(self) -> str:
         return digest_of(self.code)
 
-    @cached_property
-    def imports(self) -> list[Import]:
+    @property
+    def imports(self) -> tuple[Import, ...]:
         """Imports of the file when it runs: not the imports for type checkers."""
-        return list(self._imports(self._tree.body))
+        return self._contents.imports
 
     @cached_property
     def lazy(self) -> dict[str, Import]:
         """The imports for type checkers, which a package with `lazy(__name__)` makes when a name is used (PEP 562)."""
         if not self.is_package or b"lazy(__name__)" not in self.code:
             return {}
-        block = next(node for node in self._tree.body if _for_type_checkers(node))
-        return {imported.local: imported for imported in self._imports(block.body)}  # type: ignore[attr-defined]
+        return {imported.local: imported for imported in self._contents.for_type_checkers}
 
     @cached_property
     def modules_in_strings(self) -> list[str]:
         return [match[1].decode() for match in _MODULE.finditer(self.code)]
 
-    @property
+    @cached_property
     def reads_files(self) -> bool:
         """Tell whether the file may read data beside it."""
         return _READS_FILES.search(self.code) is not None
@@ -159,7 +179,7 @@ class SourceFile:
 
     def dictionary(self, variable: str) -> dict[str, str]:
         """The dictionary of strings that the file assigns to a name at its top."""
-        for node in self._tree.body:
+        for node in self._tree().body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _assigns(node, variable):
                 return dict(ast.literal_eval(node.value))
         raise KeyError(f"{self.path}: no dictionary {variable}")

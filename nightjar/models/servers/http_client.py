@@ -15,6 +15,7 @@ import json
 import os
 import re
 import socket
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -162,8 +163,14 @@ class HttpClient:
         # Loaded where a server is asked: it takes half a second.
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+        url = httpx2.URL(self.url)
+        is_loopback = _is_loopback(url.host)
         try:
-            certificates = httpx2.create_ssl_context()
+            # Reading certificates takes longer than a small answer, and this server has none.
+            is_plain = is_loopback and url.scheme == "http"
+            certificates = (
+                ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else httpx2.create_ssl_context()
+            )
         except OSError as error:
             what = f"the certificates cannot be read ({first_line(error)})"
             fix = "set them to certificates, or unset them"
@@ -171,7 +178,7 @@ class HttpClient:
         try:
             http_client = DefaultAsyncHttpxClient(
                 verify=certificates,
-                trust_env=not _is_loopback(httpx2.URL(self.url).host),
+                trust_env=not is_loopback,
                 follow_redirects=False,
                 event_hooks={"request": [self._set_headers], "response": [self._read_answer]},
             )
