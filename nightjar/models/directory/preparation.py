@@ -159,8 +159,11 @@ def _convert_gguf(weights: Path, output: Path) -> None:
 
     from nightjar.models.directory.pretrained import check_finite, read_model
 
-    metadata, tensors, _ = _read_gguf(weights)
-    loaded: Any = read_model(weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name)
+    metadata, tensors, config = _read_gguf(weights)
+    # Not read again: a reading of the whole file takes a second and a half for the default model.
+    loaded: Any = read_model(
+        weights.parent, AutoModelForCausalLM, torch.float32, gguf=weights.name, config=config
+    )
     difference = sum(tensors.values()) - sum(value.numel() for value in loaded.parameters())
     if difference:
         what = f"{abs(difference):,} of its values {'have no place in the model' if difference > 0 else 'are missing'}"

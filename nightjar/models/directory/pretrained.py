@@ -46,10 +46,12 @@ def read_model(
     values: bool = True,
     fix: str = AGAIN,
     gguf: str | None = None,
+    config: Any = None,
 ) -> Any:
     """The model of a directory as the class `kind` of transformers, with the tensors of the directory and no others.
 
-    With `values` false, it is on the meta device: all is checked and nothing computed. `gguf` is the file if it is one.
+    With `values` false, it is on the meta device: all is checked and nothing computed. `gguf` is the file if it is one, and
+    `config` its configuration if it has been read.
     An encoder (AutoModel, AutoModelForTextEncoding) may lack its pooler, which it then has not, and its file may have
     the head of another task, or a decoder. Raises NightjarError for tensors that are missing, unexpected, of another
     shape or not floating-point.
@@ -60,6 +62,7 @@ def read_model(
     size = sum(it.size for it in headers.values()) if gguf is None else 8 * (folder / gguf).stat().st_size
     more: dict[str, Any] = {"use_safetensors": True} if gguf is None else {"gguf_file": gguf}
     more |= {} if values else {"device_map": "meta"}
+    more |= {} if config is None else {"config": config}
     if (folder / ADAPTER_CONFIG).exists():
         raise NightjarError("it holds an adapter, no whole model", folder, "give the directory of its base")
     with refusing("transformers cannot load this model", folder, fix), limit_size(len(headers), size, folder):
