@@ -1,6 +1,7 @@
 """The engine against transformers' own forward, on the GPU if there is one, in float32 and in bfloat16.
 
     python -m bench.engine_agreement [--model models/base/language_model] [--prompts 50] [--families 200]
+                                     [--threads 2]
 
 The models are tiny ones of every family of transformers (`tests.tiny_families`), and MODEL with pieces of the sample
 corpus. Each prompt has a continuation scored and is continued greedily, and a text has its loss taken. transformers
@@ -147,8 +148,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--prompts", type=int, default=50)
     parser.add_argument("--families", type=int, default=200, help="the first so many")
+    parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args(words)
-    prepare(seed=0, threads=2)
+    prepare(seed=0, threads=arguments.threads)
     print(f"{device_name()}, torch {torch.__version__}")
     with tempfile.TemporaryDirectory() as folder:
         tiny = load(language_model(Path(folder) / "model"))
