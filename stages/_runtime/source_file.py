@@ -78,7 +78,7 @@ class Import:
 
 @dataclass(frozen=True)
 class _Contents:
-    """What a file says: its code, its imports when it runs, and those of its first block for type checkers."""
+    """The code of a file, its imports when it runs, and those of its first block for type checkers."""
 
     code: bytes
     imports: tuple[Import, ...]
