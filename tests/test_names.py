@@ -114,6 +114,7 @@ def docstring_faults(tree: ast.Module) -> Iterator[str]:
                 yield f"{getattr(node, 'lineno', 1)}: {' '.join(words[:6])}"
 
 
+@cache
 def faults(package: str) -> dict[str, list[str]]:
     """Return the faults of `package` by rule, each with its file and line."""
     lists: dict[str, list[str]] = {"names": [], "docstrings": []}
