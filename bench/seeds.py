@@ -6,13 +6,15 @@ Repetitions of a system are named like it with _2, _3, ...: pgra, pgra_2, pgra_3
 its repetitions' scores, in the unit of the metric, each track's first one if none is named. Intervals resample the
 instances, and the paired test swaps the answers of all repetitions of an instance at once: both say what other
 instances would give, not what other seeds would. A system without repetitions is compared as it is, with as many copies
-of itself. Prints a Markdown table.
+of itself. Prints a Markdown table; its last column is p after Holm's correction over the tasks, for each system on its
+own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +26,21 @@ from nightjar.benchmarks.benchmark import Benchmark
 from nightjar.core import contracts
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read
-from nightjar.statistics import Bootstrap, permutation_p
+from nightjar.statistics import Bootstrap, holm, permutation_p
 from nightjar.statistics.metric import Metric
 from nightjar.statistics.statistic import Floats, Statistic, enough, too_few
 
 EVALUATED = Path("data/evaluate")
+
+
+@dataclass(frozen=True)
+class SeedsRow:
+    """A row of the table: its first cells, and p before any correction, if there is one; else a `remark`."""
+
+    system: str
+    cells: str
+    p: float | None
+    remark: str = ""
 
 
 def of_seeds(metric: Metric, count: int) -> Statistic:
@@ -89,16 +101,31 @@ def columns(card: Benchmark, benchmark: str, name: str | None) -> dict[str, tupl
 
 def lines(card: Benchmark, benchmark: str, against: str, name: str | None, bootstrap: Bootstrap) -> list[str]:
     """Lines of a Markdown table: a row for each track and recipe."""
-    table_lines = [
-        f"| task | n | system | seeds | score | {against} - system | p |",
-        "|---|---:|---|---:|---:|---:|---:|",
-    ]
+    rows = list[SeedsRow]()
     for track, (metric, systems) in columns(card, benchmark, name).items():
         groups = repetitions(list(systems))
         if against not in groups:
             raise NightjarError(f"no system {against}", EVALUATED / benchmark, "give one that was evaluated")
-        table_lines += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
-    return table_lines
+        rows += _rows(card.track_title(track), metric, systems, groups, against, bootstrap)
+    return [
+        f"| task | n | system | seeds | score | {against} - system | p | p (Holm) |",
+        "|---|---:|---|---:|---:|---:|---:|---:|",
+        *_with_corrected_p(rows),
+    ]
+
+
+def _with_corrected_p(rows: Sequence[SeedsRow]) -> list[str]:
+    """The lines of the rows, with p as it is and corrected over the tasks of a system."""
+    corrected = dict[int, float]()
+    for system in {row.system for row in rows}:
+        places = [place for place, row in enumerate(rows) if row.system == system and row.p is not None]
+        corrected |= zip(places, holm([float(rows[place].p or 0.0) for place in places]), strict=True)
+    return [
+        f"| {row.cells} | {row.remark} | |"
+        if row.p is None
+        else f"| {row.cells} | {row.p:.4f} | {corrected[place]:.4f} |"
+        for place, row in enumerate(rows)
+    ]
 
 
 def _rows(
@@ -108,7 +135,7 @@ def _rows(
     groups: Mapping[str, Sequence[str]],
     against: str,
     bootstrap: Bootstrap,
-) -> list[str]:
+) -> list[SeedsRow]:
     seed_count = max(map(len, groups.values()))
     statistic = of_seeds(metric, seed_count)
 
@@ -119,7 +146,7 @@ def _rows(
         return np.concatenate([seed_parts[place % len(seed_parts)] for place in range(seed_count)], axis=1)
 
     digits = 1 if metric.scale > 1 else 3
-    first, table_rows = joined(against), []
+    first, rows = joined(against), list[SeedsRow]()
 
     def interval(ends: tuple[float, float], sign: str = "") -> str:
         low, high = (f"{metric.scale * bound:{sign}.{digits}f}" for bound in ends)
@@ -130,18 +157,17 @@ def _rows(
         parts = joined(name)
         value = f"{metric.scale * float(statistic(parts[None])[0]):.{digits}f}"
         ends = interval(bootstrap.interval(parts, statistic)) if enough(n) else too_few(n)
-        cells = ["", ""]
+        difference, p, remark = "", None, ""
         if name != against:
             gain = metric.scale * float((statistic(first[None]) - statistic(parts[None]))[0])
-            gain_ends, p = too_few(n), too_few(n)
+            gain_ends = remark = too_few(n)
             if enough(n):
                 gain_ends = interval(bootstrap.interval_of_difference(first, parts, statistic), "+")
-                p = f"{permutation_p(statistic, first, parts, bootstrap.stream()):.4f}"
-            cells = [f"{gain:+.{digits}f} {gain_ends}", p]
-        table_rows.append(
-            f"| {title} | {n} | {name} | {len(groups[name])} | {value} {ends} | {' | '.join(cells)} |"
-        )
-    return table_rows
+                p = permutation_p(statistic, first, parts, bootstrap.stream())
+            difference = f"{gain:+.{digits}f} {gain_ends}"
+        first_cells = f"{title} | {n} | {name} | {len(groups[name])} | {value} {ends} | {difference}"
+        rows.append(SeedsRow(name, first_cells, p, remark))
+    return rows
 
 
 def main() -> None:

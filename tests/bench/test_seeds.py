@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.seeds import _rows
+from bench.seeds import SeedsRow, _rows, _with_corrected_p
 from nightjar.statistics import Bootstrap
 from nightjar.statistics.metric import Metric
 
@@ -22,7 +22,7 @@ def cells(n: int) -> dict[str, list[str]]:
         "b": right[:, None] * 1.0,
         "b_1": np.zeros((n, 1)),
     }
-    lines = _rows("all", METRIC, systems, GROUPS, "a", Bootstrap(samples=200))
+    lines = _with_corrected_p(_rows("all", METRIC, systems, GROUPS, "a", Bootstrap(samples=200)))
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {row[2]: [row[1], *row[3:]] for row in rows}
 
@@ -31,11 +31,24 @@ def cells(n: int) -> dict[str, list[str]]:
 def test_few_instances_have_no_interval_and_no_p(n: int) -> None:
     table = cells(n)
     share = 100 * ((n + 1) // 2) / n
-    assert table["a"] == [str(n), "2", f"{(100 + share) / 2:.1f} n<20", "", ""]
-    assert table["b"] == [str(n), "2", f"{share / 2:.1f} n<20", "+50.0 n<20", "n<20"]
+    assert table["a"] == [str(n), "2", f"{(100 + share) / 2:.1f} n<20", "", "", ""]
+    assert table["b"] == [str(n), "2", f"{share / 2:.1f} n<20", "+50.0 n<20", "n<20", ""]
 
 
 def test_enough_instances_have_both() -> None:
     table = cells(20)
     assert table["a"][2].startswith("75.0 [") and table["b"][3].startswith("+50.0 [+")
     assert float(table["b"][4]) < 0.05
+
+
+def test_p_is_corrected_over_the_tasks_of_a_system() -> None:
+    """By hand: the smallest of three is multiplied by 3, the next by 2; another system has no part in it."""
+    rows = [
+        SeedsRow("b", "1", 0.04),
+        SeedsRow("c", "1", 0.01),
+        SeedsRow("b", "2", 0.01),
+        SeedsRow("b", "3", 0.03),
+        SeedsRow("a", "1", None),
+    ]
+    corrected = [line.split("|")[3].strip() for line in _with_corrected_p(rows)]
+    assert corrected == ["0.0600", "0.0100", "0.0300", "0.0600", ""]
