@@ -4,9 +4,10 @@
     python -m bench.tool_server --model exported/toolformer [--port 8208] [--threads 1]
 
 Starts `transformers serve` on loopback with a copy of the model's folder, prints the address for `nightjar evaluate
---model`, and ends with SIGINT. The copy has what a server needs to know of a model that writes " [Tool(input) ->": a
-chat template, which writes calls and results as the training texts have them; a response template, which reads such a
-call; and the arrow as an end token, so that the server gives the call away before the model imagines its result.
+--model`, and ends with SIGINT or SIGTERM, and the server with it. The copy has what a server needs to know of a model
+that writes " [Tool(input) ->": a chat template, which writes calls and results as the training texts have them; a
+response template, which reads such a call; and the arrow as an end token, so that the server gives the call away before
+the model imagines its result. Without tools in a request the model's answer ends at its own call.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from nightjar.core.errors import NightjarError
 from nightjar.models.directory.headers import read_json_object
 from nightjar.models.tokenizer import load_tokenizer
 from nightjar.tools.syntax import ARROW, QUOTED
+from pipelines.process.signals import stopped_by_signals
 
 GENERATION, TOKENIZER = "generation_config.json", "tokenizer_config.json"
 # A prompt with tools begins with a line end: by its length a client knows that the template has them. What the model
@@ -123,7 +125,7 @@ def main() -> None:
         ]
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": folder}
         environment["OMP_NUM_THREADS"] = str(arguments.threads)
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), stopped_by_signals():
             subprocess.run(command, env=environment, check=False)
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +73,23 @@ def test_an_arrow_of_several_tokens_is_refused(
     with pytest.raises(NightjarError, match="'-->' is no token of its own"):
         tool_server.write_files(tiny_model, tmp_path / "served")
     assert not (tmp_path / "served").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_and_removes_its_folder(
+    number: signal.Signals, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`subprocess.run` kills its process when it is interrupted."""
+    model = tiny_models.with_chat_template(tiny_model, tmp_path / "source")
+    folders = list[Path]()
+
+    def run(command: list[str], **_: object) -> None:
+        folders.append(Path(command[command.index("serve") + 1]))
+        assert folders[0].is_dir()
+        os.kill(os.getpid(), number)
+        time.sleep(60)
+
+    monkeypatch.setattr(tool_server.subprocess, "run", run)
+    monkeypatch.setattr(sys, "argv", ["tool_server", "--model", str(model)])
+    tool_server.main()
+    assert folders and not folders[0].parent.exists()
