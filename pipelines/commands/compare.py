@@ -92,13 +92,14 @@ def _lines(benchmark: str, part: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _line(benchmark: str, metric: str, cell: Mapping[str, Any]) -> dict[str, Any]:
     row = {**cell, "benchmark": benchmark, "metric": metric}
+    counts = [cell[name] for name in ("better", "worse", "equal")]
     return {
         "metric": metric,
         **{name: number_text(row, cell[name], 1) for name in VALUES},
         "a - b": difference_text(row, 1),
         "p": p_text(cell),
         "significant": "yes" if cell["significant"] else "no",
-        "better / worse / equal": " / ".join(str(cell[key] or 0) for key in ("better", "worse", "equal")),
+        "better / worse / equal": "–" if None in counts else " / ".join(map(str, counts)),
     }
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from nightjar.core.contracts import INSTANCE_SCORES, PREDICTIONS
 from nightjar.core.tables import ArtifactWriter
+from pipelines.commands import compare
 from tests.conftest import git
 from tests.in_process import refused
 from tests.pipelines.conftest import Repo
@@ -131,3 +132,18 @@ def test_the_reasons_of_what_is_not_comparable_are_counted(moved: Repo, tmp_path
 def test_a_revision_without_an_evaluation_is_one_line(moved: Repo) -> None:
     shutil.rmtree(moved.root / ".dvc/cache")
     assert "dvc fetch" in refused("compare", "--against", "HEAD", cwd=moved.root)
+
+
+def test_a_mean_of_tasks_counts_no_instances() -> None:
+    cell = {
+        "a": 35.0,
+        "b": 0.0,
+        "value": 35.0,
+        "low": 26.0,
+        "high": 45.0,
+        "p": 0.001,
+        "n": 200,
+        "significant": True,
+    }
+    line = compare._line("tool_use", "accuracy", cell | dict.fromkeys(("better", "worse", "equal")))
+    assert line["better / worse / equal"] == "–"
