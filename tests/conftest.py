@@ -44,9 +44,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-# A deadline for each example, by the clock, tells of the machine's load and not of the code.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# The same examples in each run: a test that fails fails again. `pytest --hypothesis-profile=search` looks for others.
+# A deadline for each example, by the clock, would tell of the machine's load and not of the code.
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("search", deadline=None, max_examples=1000)
+settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True)
