@@ -175,7 +175,10 @@ class Code:
         folder = str(source.path.parent)
         for place, files in self._data.items():
             inside = [str(one) for one in (PurePosixPath(place), *PurePosixPath(place).parents)]
-            if place not in _TEXTS and next((one for one in inside if one in self._package_folders), None) == folder:
+            if (
+                place not in _TEXTS
+                and next((one for one in inside if one in self._package_folders), None) == folder
+            ):
                 yield from files
 
     def _of_name(self, kind: str, name: str, module: str) -> set[str]:
