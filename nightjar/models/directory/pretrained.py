@@ -52,8 +52,8 @@ def read_model(
 
     With `values` false, it is on the meta device: all is checked and nothing computed. `gguf` is the file if it is one,
     and `config` its configuration if it has been read. An encoder (AutoModel, AutoModelForTextEncoding) may lack its
-    pooler, which it then has not, and its file may have the head of another task, or a decoder. Raises NightjarError for
-    tensors that are missing, unexpected, of another shape or not floating-point.
+    pooler, which it then has not, and its file may have the head of another task, or a decoder. Raises NightjarError
+    for tensors that are missing, unexpected, of another shape or not floating-point.
     """
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
