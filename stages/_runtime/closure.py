@@ -92,7 +92,6 @@ class Code:
         self.files: dict[str, SourceFile] = {}
         self._data: dict[str, list[PurePosixPath]] = {}
         self._digests: dict[str, str] = {}
-        self._needed: dict[str, list[str]] = {}
         for package in PACKAGES:
             for path in sorted((root / package).rglob("*")):
                 place = PurePosixPath(path.relative_to(root).as_posix())
@@ -131,9 +130,7 @@ class Code:
             seen.add(module)
             source = self.files[module]
             if str(source.path) not in WITHOUT_EFFECT:
-                if module not in self._needed:
-                    self._needed[module] = list(self._needs(source))
-                todo += self._needed[module]
+                todo += self._needs(source)
             parent = module.rpartition(".")[0]
             todo += [parent] if parent else []
         paths = {str(self.files[module].path) for module in seen} - WITHOUT_EFFECT.keys()
@@ -172,13 +169,10 @@ class Code:
         """The data files of the module's folder, if it reads any: of those in folders without modules too."""
         if not source.reads_files:
             return
-        folder = str(source.path.parent)
+        folder, packages = str(source.path.parent), self._package_folders
         for place, files in self._data.items():
             inside = [str(one) for one in (PurePosixPath(place), *PurePosixPath(place).parents)]
-            if (
-                place not in _TEXTS
-                and next((one for one in inside if one in self._package_folders), None) == folder
-            ):
+            if place not in _TEXTS and next((one for one in inside if one in packages), None) == folder:
                 yield from files
 
     def _of_name(self, kind: str, name: str, module: str) -> set[str]:
