@@ -116,15 +116,15 @@ def lines(card: Benchmark, benchmark: str, against: str, name: str | None, boots
 
 def _with_corrected_p(rows: Sequence[SeedsRow]) -> list[str]:
     """The lines of the rows, with p as it is and corrected over the tasks of a system."""
-    corrected = dict[int, float]()
+    corrected = dict[SeedsRow, float]()
     for system in {row.system for row in rows}:
-        places = [place for place, row in enumerate(rows) if row.system == system and row.p is not None]
-        corrected |= zip(places, holm([float(rows[place].p or 0.0) for place in places]), strict=True)
+        tested = {row: row.p for row in rows if row.system == system and row.p is not None}
+        corrected |= zip(tested, holm(list(tested.values())), strict=True)
     return [
         f"| {row.cells} | {row.remark} | |"
         if row.p is None
-        else f"| {row.cells} | {row.p:.4f} | {corrected[place]:.4f} |"
-        for place, row in enumerate(rows)
+        else f"| {row.cells} | {row.p:.4f} | {corrected[row]:.4f} |"
+        for row in rows
     ]
 
 
