@@ -16,7 +16,7 @@ def test_what_is_the_same_agrees_and_other_weights_do_not(
     tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Two families, in both precisions. Two threads would wait for each other beside the other workers.
-    words = ["--model", str(tiny_model), "--prompts", "2", "--families", "2", "--threads", "1"]
+    words = ["--model", str(tiny_model), "--prompts", "4", "--families", "2", "--threads", "1"]
     assert engine_agreement.main(words) == 0
     assert "float32: choices" in (printed := capsys.readouterr().out) and "6 of 6 texts the same" in printed
     lm = load(tiny_model)

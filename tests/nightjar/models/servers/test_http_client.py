@@ -226,6 +226,14 @@ def test_certificates_that_cannot_be_read(no_proxies: pytest.MonkeyPatch, tmp_pa
         ask("https://server.example")
 
 
+def test_a_local_server_needs_no_certificates(no_proxies: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    no_proxies.setenv("SSL_CERT_FILE", os.fspath(tmp_path / "none.pem"))
+    with talking(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n{}")) as url:
+        assert ask(url) == {}
+        with pytest.raises(NightjarError, match="the certificates cannot be read"):
+            ask(url.replace("http:", "https:"))
+
+
 def test_no_header_for_another_server_is_sent(interface: Interface, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client of `openai` reads these variables."""
     monkeypatch.delenv(http_client.KEY, raising=False)
