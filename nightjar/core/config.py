@@ -257,7 +257,10 @@ def _described(
     if problem["type"] == "missing" and isinstance(problem["loc"][-1], str):
         return f"key {key} is missing{more}", f"add it; {keys}"
     wrong, fix = _explained(problem["type"], problem["msg"])
-    return f"{key} = {_short_text(_repr(problem['input']))} is not allowed{_short_text(wrong)}{more}", fix
+    # Of a group as a whole, the message of its validator names the keys: the values of all would hide it.
+    of_group = problem["type"] == "value_error" and isinstance(problem["input"], Mapping)
+    value = "" if of_group else f" = {_short_text(_repr(problem['input']))}"
+    return f"{key}{value} is not allowed{_short_text(wrong)}{more}", fix
 
 
 def _keys(model: Any, *group: int | str) -> list[str]:

@@ -94,8 +94,18 @@ def test_params_yaml_names_every_key() -> None:
         ("train.defaults", {}, "key train.defaults.method is missing (and "),
         ("train.recipes.mine", {"data": "train"}, "key train.recipes.mine.texts is missing"),
         ("predict.zeroscrolls", None, "predict.zeroscrolls = None is not allowed; it should be a mapping"),
-        ("predict.tool_use", {"require_full_stop": True}, "predict.tool_use = "),
-        ("readers.fid", {"passages": 0, "fusion": "rag_sequence"}, "readers.fid = "),
+        (
+            "augment.before_names",
+            ["translator"],
+            "augment is not allowed: before_names names 'translator'; tools are",
+        ),
+        (
+            "augment.answer_guard",
+            ["translator"],
+            "augment is not allowed: answer_guard names 'translator'; tools are",
+        ),
+        ("predict.tool_use", {"require_full_stop": True}, "predict.tool_use is not allowed: "),
+        ("readers.fid", {"passages": 0, "fusion": "rag_sequence"}, "readers.fid is not allowed: "),
         (
             "readers.reader",
             {"passages": 2},
@@ -135,7 +145,9 @@ def test_what_a_recipe_trains_on_fits_together(
 ) -> None:
     with pytest.raises(NightjarError) as caught:
         validate(change(values, f"train.recipes.{recipe}", values["train"]["recipes"][recipe] | changes))
-    assert f"params.yaml: train.recipes.{recipe} = " in str(caught.value) and told in str(caught.value)
+    assert f"params.yaml: train.recipes.{recipe} is not allowed: " in str(caught.value) and told in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize(
