@@ -18,7 +18,7 @@ from nightjar.tools.filter import Losses, Placed, Tokens, losses_at, positions
 from nightjar.tools.syntax import END, TOOLS, Call, find, parse, write
 from nightjar.tools.tool import Text, Tool, ToolRequest
 from nightjar.tools.toolbox import Toolbox
-from nightjar.tools.windows import TextWindow, inside_character, pieces
+from nightjar.tools.windows import TextWindow, before_name, inside_character, pieces
 
 # Tokens of the context that the words "Input:" and "Output:" and cut words may need, and the shortest window.
 SPARE, SHORTEST = 32, 16
@@ -32,8 +32,9 @@ class AnnotationSettings:
 
     `max_text_tokens`: longer texts are annotated in windows of this length; k is of a text, not of a window.
     `before_first_word`: whether a call may be put before the first word of a text without context, as published. There
-    the loss without a call is conditioned on nothing, and any words in front of the text lower it. `batch_texts`:
-    texts, or windows, that are sampled together.
+    the loss without a call is conditioned on nothing, and any words in front of the text lower it. `before_names`:
+    whether calls are put only where a name or a number begins (not published). `batch_texts`: texts, or windows, that
+    are sampled together.
     """
 
     sampling_threshold: float
@@ -43,6 +44,7 @@ class AnnotationSettings:
     max_call_tokens: int
     max_text_tokens: int
     before_first_word: bool = False
+    before_names: bool = False
     batch_texts: int = 8
 
 
@@ -234,6 +236,7 @@ class Annotator:
         threshold, offsets = self.settings.sampling_threshold, piece.tokens.offsets
         allowed = list(probabilities)
         inside = inside_character(f" {text.body}", offsets)
+        names = before_name(f" {text.body}", offsets)
         # Where the first word of a text without context begins in " " + body; 0 where a call may be before it.
         first = 0
         if not self.settings.before_first_word and not text.context:
@@ -244,6 +247,8 @@ class Annotator:
             elif inside[place]:
                 allowed[place] = 0.0
                 annotation.inside += value > threshold
+            elif self.settings.before_names and not names[place]:
+                allowed[place] = 0.0
             elif first and offsets[place] <= first:
                 allowed[place] = 0.0
                 annotation.left_out += value > threshold

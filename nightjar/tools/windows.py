@@ -1,7 +1,8 @@
-"""Windows over texts that are longer than the model, or the user, allows."""
+"""Windows over texts that are longer than the model, or the user, allows, and the places in a text for a call."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from nightjar.tools.tool import Text
 
 # One token in so many of a window repeats the end of the window before: its first calls have words on their left.
 OVERLAP = 4
+# Marks that may be behind the mark that ends a sentence.
+CLOSING = "\"'”’)]"
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,22 @@ def inside_character(spaced: str, offsets: Sequence[int]) -> list[bool]:
         start == previous or unicodedata.category(spaced[start])[0] == "M"
         for previous, start in zip(before, offsets, strict=False)
     ]
+
+
+def before_name(spaced: str, offsets: Sequence[int]) -> list[bool]:
+    """Of each token, whether a name or a number begins with it, or with the blank that it is or has in front.
+
+    A name is a run of words with a capital first letter. The first word of a sentence is none: its capital says
+    nothing. Marks in front of a word, such as quotes, belong to it, and a mark at the end of a word ends a name.
+    """
+    starts: set[int] = set()
+    tokens, in_name, sentence_ended = set(offsets), False, True
+    for word in re.finditer(r"\S+", spaced):
+        letter = next(filter(str.isalnum, word.group()), "")
+        begins_name = letter.isupper() or letter.isdigit()
+        if begins_name and not in_name and not sentence_ended:
+            blank = word.start() - 1
+            starts.add(blank if blank in tokens else word.start())
+        in_name = begins_name and word.group()[-1].isalnum()
+        sentence_ended = word.group().rstrip(CLOSING).endswith((".", "!", "?"))
+    return [start in starts for start in offsets]

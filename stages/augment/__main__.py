@@ -108,6 +108,7 @@ class Annotation:
             max_call_tokens=params.max_call_tokens,
             max_text_tokens=params.max_text_tokens,
             before_first_word=params.before_first_word,
+            before_names=stage.item in params.before_names,
             batch_texts=params.batch_texts,
         )
         self._stage, self._tool, self._texts = stage, tool, texts

@@ -57,7 +57,12 @@ def run(stage: StageRun) -> None:
         if is_held_out and not calls_already:
             held_out_texts.append({"id": id_, "text": body.text})
     prices = {name: tool.price for name, tool in settings.tools.items()}
-    rules = Rules(frozenset(settings.look_ahead_guard), prices, settings.examples_per_tool)
+    rules = Rules(
+        frozenset(settings.look_ahead_guard),
+        frozenset(settings.answer_guard),
+        prices,
+        settings.examples_per_tool,
+    )
     chosen = choose(kept_candidates, bodies, rules)
     merged = merged_texts(chosen.calls, bodies)
     _write(merged, held_out_texts, chosen)

@@ -10,6 +10,7 @@ from typing import Any
 
 from nightjar.core import contracts, paths, tables
 from nightjar.core.errors import NightjarError
+from nightjar.text.f1 import words
 from nightjar.tools.syntax import TOOLS, Call, find, insert
 
 # A row of contracts.CANDIDATES, and the text that it belongs to: source, task_id, id, target.
@@ -34,6 +35,7 @@ def call_of(row: Candidate) -> Call:
 
 OWN_CALLS = "its text contains a call already"
 LOOK_AHEAD = "its input occurs in the text only after the call"
+NO_ANSWER = "the next word of the text is none of its result"
 WORSE = "a better call at the same position"
 LIMIT = "beyond the limit of examples of its tool"
 
@@ -50,11 +52,13 @@ class Body:
 class Rules:
     """Which calls may be merged.
 
-    `guarded`: tools whose calls must not look ahead. `prices`: nats that are subtracted from the gains of a tool's
-    calls. `max_texts`: the largest number of texts with calls of one tool.
+    `guarded`: tools whose calls must not look ahead. `answering`: tools whose results must have the next word of the
+    text (not published). `prices`: nats that are subtracted from the gains of a tool's calls. `max_texts`: the largest
+    number of texts with calls of one tool.
     """
 
     guarded: Collection[str] = ()
+    answering: Collection[str] = ()
     prices: Mapping[str, float] = field(default_factory=dict)
     max_texts: int | None = None
 
@@ -113,6 +117,8 @@ def _refused(row: Candidate, body: Body, own_calls: bool, rules: Rules) -> str |
     """Why the call must not be merged; None if it may be."""
     if own_calls:
         return OWN_CALLS
+    if row["tool"] in rules.answering and not answers(row, body):
+        return NO_ANSWER
     return LOOK_AHEAD if row["tool"] in rules.guarded and looks_ahead(row, body) else None
 
 
@@ -125,6 +131,12 @@ def looks_ahead(row: Candidate, body: Body) -> bool:
     text = f" {body.text}"
     known_texts = (text[: row["offset"]], body.context)
     return argument in text[row["offset"] :] and not any(argument in part for part in known_texts)
+
+
+def answers(row: Candidate, body: Body) -> bool:
+    """Tell whether the next word of the text is one of the result. Case, punctuation and articles do not count."""
+    next_words = words(f" {body.text}"[row["offset"] :])[:1]
+    return bool(next_words) and next_words[0] in words(row["result"])
 
 
 def _limited(rows: Iterable[Candidate], rules: Rules) -> dict[str, set[Key]]:

@@ -138,3 +138,11 @@ def test_before_the_first_word_of_a_document_there_is_no_call(lm: LanguageModel,
     # Only places that are likely enough are counted.
     found = annotated(annotator(lm, sampling_threshold=1.0), text, "seed")
     assert found == Annotated(windows=1)
+
+
+def test_calls_only_before_names_and_numbers(lm: LanguageModel, script: Script) -> None:
+    script("Calculator(8 * 12)")
+    text = Text("Every box of Ann holds 12 pens, and Bob has 96.")
+    spaced = f" {text.body}"
+    candidates = annotated(annotator(lm, positions=99, before_names=True), text).candidates
+    assert [spaced[one.offset :].split()[0] for one in candidates] == ["Ann", "12", "Bob", "96."]

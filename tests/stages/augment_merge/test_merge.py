@@ -15,6 +15,7 @@ from nightjar.tools.syntax import Call, find, remove, write
 from stages.augment_merge.merge import (
     LIMIT,
     LOOK_AHEAD,
+    NO_ANSWER,
     OWN_CALLS,
     WORSE,
     Body,
@@ -92,6 +93,31 @@ def test_a_call_looks_ahead_if_its_input_occurs_only_after_it(
     assert [reason for _, reason in guarded.rejected] == [LOOK_AHEAD] * ahead
     # The guard is for the tools that it names.
     assert choose([call], bodies, Rules(guarded=["calculator"])).calls == [call]
+
+
+@pytest.mark.parametrize(
+    ("result", "place", "answered"),
+    [
+        ("the Honolulu area", " Honolulu", True),
+        ("HONOLULU.", " Honolulu", True),
+        ("Hawaii", " Honolulu", False),
+        ("", " Honolulu", False),
+        ("1961", " (1961", True),
+        ("1961", "", False),  # behind the last word
+    ],
+)
+def test_a_guarded_result_has_the_next_word(result: str, place: str, answered: bool) -> None:
+    text = " Ann was born in Honolulu (1961)"
+    call = row(
+        tool="question_answering",
+        call="[QA(Where?)]",
+        offset=text.index(place) if place else len(text),
+        result=result,
+    )
+    bodies = {KEY: Body(text[1:])}
+    guarded = choose([call], bodies, Rules(answering=["question_answering"]))
+    assert [reason for _, reason in guarded.rejected] == [NO_ANSWER] * (not answered)
+    assert choose([call], bodies, Rules(answering=["calculator"])).calls == [call]
 
 
 def test_a_refused_call_displaces_no_other() -> None:
