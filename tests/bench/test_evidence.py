@@ -111,7 +111,13 @@ def test_a_listed_run_has_its_section_profile_and_programs(name: str) -> None:
             module = ROOT / Path(*words[2].split("."))
             assert module.with_suffix(".py").is_file() or (module / "__main__.py").is_file()
         else:
-            assert words[0] == "nightjar" and words[1] in ("rebuild", "ingest", "compare", "study")
+            assert words[0] == "nightjar" and words[1] in (
+                "rebuild",
+                "ingest",
+                "compare",
+                "evaluate",
+                "study",
+            )
 
 
 @pytest.mark.parametrize("name", [name for name, run in LISTED.items() if not run.gpu])
