@@ -1,4 +1,4 @@
-"""The pictures of README and docs: plots of the tables in docs/results, and screenshots of a rebuilt sample project.
+"""The pictures of README and docs: plots of the tables in docs/results, and screenshots of a rebuilt project.
 
     python -m bench.pictures                   docs/plots/*.svg
     python -m bench.pictures --screenshots     also docs/report.png and docs/ui-run.png
