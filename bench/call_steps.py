@@ -1,17 +1,19 @@
 """Steps of the calls of QA: do the passages, the result and the answer have a reference?
 
-    python -m bench.call_steps --system toolformer [--tasks lama_trex,lama_google_re] [--sample 50 --output FILE]
+    python -m bench.call_steps --predictions data/predict/tool_use/toolformer --tasks lama_trex,lama_google_re
+        [--sample 50 --output FILE]
 
-Reads the questions and predictions of tool_use, and the index of the tool. Prints a Markdown table with a row for each
-task and one for all: questions, those with a call of QA, and of these the share in percent whose passages, result and
-answer have a reference as a run of whole words. The passages are those of the question's first call.
+Reads predictions of tool_use, the project's questions, and the index of the tool. Prints a Markdown table with a row
+for each task and one for all: questions, those with a call of QA that gave a result, and of these the share in percent
+whose passages and result have a reference as a run of whole words, and whose answer is right. The call is the first one
+of the answer.
 --output writes so many of the calls, drawn by the seed, as CSV: what a person reads to say whether the question asks
 for the missing part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,6 @@ from nightjar.core import contracts, paths
 from nightjar.core.errors import NightjarError
 from nightjar.core.tables import read_rows
 from nightjar.params.groups import ALL_TOOLS
-from nightjar.search.words import words
 from nightjar.tools.passage_store import PassageSearch
 from nightjar.tools.question_answering import QuestionAnsweringSettings, passage_line
 from nightjar.tools.tool import ToolRequest
@@ -36,10 +37,9 @@ STEPS = ["in_passages", "in_result", "right"]
 COLUMNS = ["task", "id", "prompt", "question", "result", "answer", "references", *STEPS]
 
 
-def has_any(text: str, references: Sequence[str]) -> bool:
-    """Return whether one of the references is a run of whole words of the text, without case and punctuation."""
-    spaced = f" {' '.join(words(text))} "
-    return any(f" {' '.join(words(reference))} " in spaced for reference in references if words(reference))
+def has_any(text: str, references: Iterable[str]) -> bool:
+    """Return whether one of the references is a run of whole words of the text."""
+    return any(metrics.has_words(text, reference) for reference in references)
 
 
 def steps(
@@ -74,11 +74,11 @@ def steps(
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def lines(steps: pd.DataFrame) -> Iterator[str]:
+def lines(table: pd.DataFrame) -> Iterator[str]:
     """The lines of the table."""
     yield "| task | questions | with a call of QA | passages have it | result has it | answer is right |"
     yield "|---|---:|---:|---:|---:|---:|"
-    for task, rows in [*steps.groupby("task"), ("all", steps)]:
+    for task, rows in [*table.groupby("task"), ("all", table)]:
         calls = rows.dropna(subset="question")
         shares = [f"{100 * calls[step].astype(float).mean():.1f}" if len(calls) else "–" for step in STEPS]
         yield f"| {task} | {len(rows)} | {len(calls)} | {' | '.join(shares)} |"
@@ -87,22 +87,28 @@ def lines(steps: pd.DataFrame) -> Iterator[str]:
 def main() -> None:
     """Print the table, and write the sample."""
     parser = options(__doc__)
-    parser.add_argument("--system", required=True)
-    parser.add_argument("--tasks", type=lambda text: text.split(","), metavar="TASK,...")
+    parser.add_argument("--predictions", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--tasks", type=lambda text: text.split(","), required=True, metavar="TASK,...")
     parser.add_argument("--sample", type=int, default=50, metavar="N")
     parser.add_argument("--output", type=Path, metavar="FILE")
     parser.add_argument("--seed", type=int, default=42)
     arguments = parser.parse_args()
     try:
         questions = records.read_questions(paths.QUESTIONS / BENCHMARK)
-        predictions = read_rows(paths.PREDICTIONS / BENCHMARK / arguments.system, contracts.PREDICTIONS)
+        predictions = [
+            row
+            for row in read_rows(arguments.predictions, contracts.PREDICTIONS)
+            if row["task_id"] in arguments.tasks
+        ]
+        if absent := set(arguments.tasks) - {row["task_id"] for row in predictions}:
+            raise NightjarError(
+                f"no predictions of {min(absent)}", arguments.predictions, "give tasks that were asked"
+            )
         settings = params.load().tools[ALL_TOOLS]["question_answering"]
         passages = QuestionAnsweringSettings.model_validate(settings).passages
         table = steps(questions, predictions, PassageSearch.load(paths.INDEX), passages)
     except NightjarError as error:
         parser.error(str(error))
-    if arguments.tasks:
-        table = table[table["task"].isin(arguments.tasks)]
     print("\n".join(lines(table)))
     if arguments.output:
         calls = table.dropna(subset="question")

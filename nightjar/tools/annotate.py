@@ -236,7 +236,7 @@ class Annotator:
         threshold, offsets = self.settings.sampling_threshold, piece.tokens.offsets
         allowed = list(probabilities)
         inside = inside_character(f" {text.body}", offsets)
-        names = before_name(f" {text.body}", offsets)
+        names = before_name(f" {text.body}", offsets) if self.settings.before_names else None
         # Where the first word of a text without context begins in " " + body; 0 where a call may be before it.
         first = 0
         if not self.settings.before_first_word and not text.context:
@@ -247,7 +247,7 @@ class Annotator:
             elif inside[place]:
                 allowed[place] = 0.0
                 annotation.inside += value > threshold
-            elif self.settings.before_names and not names[place]:
+            elif names is not None and not names[place]:
                 allowed[place] = 0.0
             elif first and offsets[place] <= first:
                 allowed[place] = 0.0

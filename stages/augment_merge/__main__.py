@@ -58,10 +58,10 @@ def run(stage: StageRun) -> None:
             held_out_texts.append({"id": id_, "text": body.text})
     prices = {name: tool.price for name, tool in settings.tools.items()}
     rules = Rules(
-        frozenset(settings.look_ahead_guard),
-        frozenset(settings.answer_guard),
-        prices,
-        settings.examples_per_tool,
+        guarded=frozenset(settings.look_ahead_guard),
+        answering=frozenset(settings.answer_guard),
+        prices=prices,
+        max_texts=settings.examples_per_tool,
     )
     chosen = choose(kept_candidates, bodies, rules)
     merged = merged_texts(chosen.calls, bodies)

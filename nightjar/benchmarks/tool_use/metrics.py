@@ -78,13 +78,13 @@ def _likelihood(question: Question, answer: str) -> tuple[float, int]:
 def _right(question: Question, group: str, answer: str) -> bool:
     if group == MATH:
         return any(_same_number(answer, reference) for reference in question.references)
-    return any(_within(answer, WORDS[group], reference) for reference in question.references)
+    return any(has_words(answer, reference, WORDS[group]) for reference in question.references)
 
 
 def _same_number(answer: str, reference: str) -> bool:
     gold = _FIRST.search(reference)
     if gold is None:
-        return _within(answer, SHORT_WORDS, reference)
+        return has_words(answer, reference, SHORT_WORDS)
     equals = answer.find("=") + 1
     predicted = (_FIRST.search(answer, equals) if equals else None) or _FIRST.search(answer)
     joined = bool(gold["joined"])
@@ -100,10 +100,10 @@ def _value(match: re.Match[str], joined: bool) -> tuple[Fraction, ...]:
     return (first / others[0],) if "/" in text and others[0] else (first, *others)
 
 
-def _within(answer: str, count: int, reference: str) -> bool:
-    """Return whether the reference is a run of complete words among the first so many words."""
+def has_words(text: str, reference: str, count: int | None = None) -> bool:
+    """Return whether the reference is a run of complete words among the first `count` words of a text, or all."""
     words_of_reference = _plain(reference)
-    return bool(words_of_reference.strip()) and words_of_reference in _plain(" ".join(answer.split()[:count]))
+    return bool(words_of_reference.strip()) and words_of_reference in _plain(" ".join(text.split()[:count]))
 
 
 def _plain(text: str) -> str:

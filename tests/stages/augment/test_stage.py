@@ -61,6 +61,18 @@ def test_the_published_form_leaves_no_place_out(project: Path) -> None:
     assert facts["positions_left_out"] == 0
 
 
+def test_a_listed_tool_calls_before_names_and_numbers_alone(project: Path) -> None:
+    shard_project.configure(project, augment={"before_names": ["calculator"]})
+    assert run_stage("augment", "calculator", cwd=project).returncode == 0
+    texts = {
+        row["id"]: f" {row['text'].strip()}"
+        for row in tables.read_rows(project / "data/ingest/corpus", contracts.DOCUMENTS)
+    }
+    rows = tables.read_rows(project / "data/augment/calculator", contracts.CANDIDATES)
+    words = [texts[row["id"]][row["offset"] :].split()[0] for row in rows if row["source"] == "corpus"]
+    assert words and all(word[0].isdigit() or word[0].isupper() for word in words)
+
+
 def test_no_calls_are_sampled_for_documents_that_are_held_out(project: Path) -> None:
     shard_project.configure(project, augment={"held_out_documents": 1})
     assert run_stage("augment", "wiki_search", cwd=project).returncode == 0

@@ -89,6 +89,18 @@ def test_rows_in_are_rows_out_and_rejected_with_reasons(project: Path) -> None:
     assert kept == held - {"d8", "d9"}
 
 
+def test_calls_of_a_guarded_tool_have_the_next_word_in_their_result(project: Path) -> None:
+    configure(answer_guard=["calculator"])
+    assert run_stage("augment_merge").returncode == 0
+    merged = tables.read_rows(OUT, contracts.CALLS_MERGED)
+    # "text number 0" has no 2; the target "2" has. The calendar is not in the list.
+    assert [row["tools"] for row in merged if row["source"] == "train"] == [["calculator"]]
+    assert {tool for row in merged if row["source"] == "corpus" for tool in row["tools"]} == {"calendar"}
+    facts = json.loads(Path("data/metrics/augment_merge.json").read_text())
+    assert facts["reasons"]["the next word of the text is none of its result"] > 1
+    assert facts["rows_in"] == facts["rows_out"] + facts["rows_rejected"]
+
+
 def test_every_threshold_of_table_2_is_counted_from_one_run(project: Path) -> None:
     assert run_stage("augment_merge").returncode == 0
     found = json.loads(Path("data/metrics/augment_merge.json").read_text())["examples"]
