@@ -1,17 +1,19 @@
 """The real runs behind docs/results, repeated at this commit, each by one command.
 
     python -m bench.evidence --list
-    python -m bench.evidence [--minutes 120] [NAME ...]
+    python -m bench.evidence [--minutes MINUTES] [NAME ...]
 
 bench/evidence.yaml has the runs. Each runs in .nightjar/evidence/NAME, a clone of the commit with links to the real
 data (NIGHTJAR_REAL_DATA), and its output goes to .nightjar/evidence/NAME.log. A run that ended well at this commit is
 not repeated, and one that was stopped or failed resumes in its clone. Runs that need a GPU or data that are not there
-are left out, and so is a run that is expected to end after MINUTES from now; the table names the reason.
+are left out, and so is a run that is expected to end after MINUTES from now, which is no limit where runs are named
+and MINUTES is not given. The table names the reason.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import shutil
@@ -137,7 +139,7 @@ def main(words: Sequence[str] | None = None) -> int:
     all_runs = runs()
     parser.add_argument("names", nargs="*", metavar="NAME", help="these runs only: " + ", ".join(all_runs))
     parser.add_argument("--list", action="store_true", help="run nothing")
-    parser.add_argument("--minutes", type=float, default=120.0)
+    parser.add_argument("--minutes", type=float, help="default: 120, and no limit for runs that are named")
     arguments = parser.parse_args(words)
     if unknown := sorted(set(arguments.names) - set(all_runs)):
         parser.error(f"no such run: {', '.join(unknown)}; there are: {', '.join(all_runs)}")
@@ -147,9 +149,10 @@ def main(words: Sequence[str] | None = None) -> int:
     commit_id, began, failed = commit(), time.monotonic(), 0
     table = Table("run", "section of docs/results", "minutes", "state", title=f"Evidence at {commit_id[:7]}")
     FOLDER.mkdir(parents=True, exist_ok=True)
+    limit = arguments.minutes or (math.inf if arguments.names else 120.0)
     for name in arguments.names or all_runs:
         run = all_runs[name]
-        minutes_left = arguments.minutes - (time.monotonic() - began) / 60
+        minutes_left = limit - (time.monotonic() - began) / 60
         if name in (ended := done(commit_id)):
             state = f"done in {ended[name] / 60:.0f} min"
         elif why := missing(run, real):

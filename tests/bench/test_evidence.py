@@ -64,6 +64,16 @@ def test_a_run_is_done_once_for_a_commit(
     assert (tmp_path / "starts").read_text(encoding="utf-8") == "committed changed "
 
 
+@pytest.mark.usefixtures("project")
+def test_a_run_that_is_named_is_limited_only_by_minutes_that_are_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert evidence.main(["long", "--minutes", "499"]) == 0
+    assert "left out: 499 minutes are left" in capsys.readouterr().out
+    assert evidence.main(["long"]) == 0
+    assert "done in 0 min" in capsys.readouterr().out
+
+
 def test_what_fails_or_cannot_run_is_named(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
