@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from bench.seeds import SeedsRow, _rows, _with_corrected_p
 from nightjar.statistics import Bootstrap
 from nightjar.statistics.metric import Metric
+from pipelines.run.profiles import values_with
+from tests.conftest import ROOT
 
 METRIC = Metric("accuracy", "accuracy", scale=100)
 GROUPS = {"a": ["a", "a_1"], "b": ["b", "b_1"]}
@@ -52,3 +57,18 @@ def test_p_is_corrected_over_the_tasks_of_a_system() -> None:
     ]
     corrected = [line.split("|")[3].strip() for line in _with_corrected_p(rows)]
     assert corrected == ["0.0600", "0.0100", "0.0300", "0.0600", ""]
+
+
+@pytest.mark.parametrize("profile", ["pgra_cpu", "pgra_sentences", "protoqa_seeds", "toolformer_seeds"])
+def test_repetitions_differ_in_their_seed_alone(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    values = values_with(Path(), profile, [])
+    repetitions = 0
+    for group in (values["train"], values["readers"]):
+        recipes = group["recipes"]
+        for name in recipes:
+            if (repetition := re.fullmatch(r"(.+)_\d", name)) and (first := repetition[1]) in recipes:
+                assert recipes[name] == recipes[first]
+                assert {**group[name], "seed": None} == {**group[first], "seed": None}
+                repetitions += 1
+    assert repetitions >= 2
