@@ -256,7 +256,7 @@ def points(plot: ResultsPlot, text: str) -> dict[str, dict[str, Point]]:
     needed = [*plot.series, plot.label, *filter(None, [plot.interval, where])]
     label_points: dict[str, dict[str, Point]] = {}
     for row in _rows(text, plot.section, needed):
-        label = row[plot.label].strip("`*")
+        label = re.sub(r"[`*]", "", row[plot.label])
         if label in label_points or (value and row[where] != value) or (plot.rows and label not in plot.rows):
             continue
         drawn = {

@@ -67,3 +67,9 @@ def test_tables_of_a_text() -> None:
 
 def test_equal_tables_give_equal_files() -> None:
     assert pictures.plots(TEXT) == pictures.plots(TEXT)
+
+
+def test_labels_have_no_marks_of_markdown() -> None:
+    labels = [label for plot in pictures.DRAWN for label in pictures.points(plot, TEXT)]
+    assert labels
+    assert not [label for label in labels if set(label) & set("*`")]
