@@ -59,7 +59,7 @@ def fetch(names: tuple[str, ...], listed: bool, accept_licence: bool, use_it: bo
     \b
     Example:
       nightjar fetch --list
-      nightjar fetch protoqa tool_use/svamp --use
+      nightjar fetch protoqa/questions tool_use/svamp --use
     """
     if listed:
         parts = sources.choose(names) if names else list(sources.table().values())
