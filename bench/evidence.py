@@ -149,7 +149,9 @@ def main(words: Sequence[str] | None = None) -> int:
     commit_id, began, failed = commit(), time.monotonic(), 0
     table = Table("run", "section of docs/results", "minutes", "state", title=f"Evidence at {commit_id[:7]}")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    limit = arguments.minutes or (math.inf if arguments.names else 120.0)
+    limit = arguments.minutes
+    if limit is None:
+        limit = math.inf if arguments.names else 120.0
     for name in arguments.names or all_runs:
         run = all_runs[name]
         minutes_left = limit - (time.monotonic() - began) / 60
