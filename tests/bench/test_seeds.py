@@ -59,7 +59,12 @@ def test_p_is_corrected_over_the_tasks_of_a_system() -> None:
     assert corrected == ["0.0600", "0.0100", "0.0300", "0.0600", ""]
 
 
-@pytest.mark.parametrize("profile", ["pgra_cpu", "pgra_sentences", "protoqa_seeds", "toolformer_seeds"])
+REPEATED = sorted(
+    path.stem for path in (ROOT / "profiles").glob("*.yaml") if "_2:" in path.read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("profile", REPEATED)
 def test_repetitions_differ_in_their_seed_alone(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     values = values_with(Path(), profile, [])
